@@ -1,0 +1,13 @@
+// Verify: the invariants of graph.h. Run after every reader and every pass.
+#pragma once
+
+#include "palimpsest/result.h"
+#include "ir/graph.h"
+
+namespace palimpsest::ir {
+
+// kInternal errors name the node and the broken invariant. `phase`-specific: from kFunctional on no
+// node writes an argument.
+Status Verify(const Graph& graph);
+
+}  // namespace palimpsest::ir
