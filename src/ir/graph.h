@@ -53,7 +53,8 @@ struct Type {
 
 struct OpRef {           // an operator as a value: auto_functionalized(op, ...)
   std::string target;    // "torch.ops.my.inc.default"
-  friend bool operator==(const OpRef&, const OpRef&) = default;
+  const op::Op* op = nullptr;  // as Node::op; set by the readers
+  friend bool operator==(const OpRef& a, const OpRef& b) { return a.target == b.target; }
 };
 struct SubgraphRef {
   int index;             // into Graph::subgraphs
@@ -205,6 +206,10 @@ struct Graph {
   std::string file;                         // where it was read from
   // The table that `Node::op` points into, when the graph brings schemas of its own.
   std::shared_ptr<op::OpTable> own_ops;
+  // The table that the reader was given (own_ops extends it). Passes that make nodes of other
+  // operators find them in table(). Must outlive the graph.
+  const op::OpTable* ops = nullptr;
+  const op::OpTable* table() const { return own_ops ? own_ops.get() : ops; }
 
   const Node& node(NodeId id) const { return nodes[static_cast<size_t>(id.index)]; }
   Node& node(NodeId id) { return nodes[static_cast<size_t>(id.index)]; }
