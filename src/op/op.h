@@ -159,8 +159,9 @@ std::string KeyOfTarget(std::string_view target);
 // Runs one call on real memory: meta, allocation of fresh results, kernel. Returns one Value per
 // schema return. The interpreter and the tests use it. Relayouts are left to the caller.
 struct CallResult {
-  std::vector<Value> returns;
+  std::vector<Value> returns;        // a returned argument already has the view of its relayout
   std::vector<MetaCall::Relayout> relayouts;
+  std::vector<std::string> warnings;
 };
 Result<CallResult> CallOp(const Op& op, std::span<const Value> args, Generator* generator);
 // The same on shape-only tensors: meta only. `data` supplies results of kind kData (a known item).
