@@ -1,0 +1,236 @@
+// Calls without a schema: auto_functionalized(_v2), and regions of which one is known to run.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "interpret/walker.h"
+
+namespace palimpsest::interpret {
+namespace {
+
+constexpr int kMaxDepth = 64;  // of nested regions
+
+Result<int64_t> Integer(const Value& value, const char* what) {
+  if (!value.Is<int64_t>()) return BadInput(fmt::format("{} is not an integer", what));
+  return value.As<int64_t>();
+}
+
+Result<Dims> Integers(const Value& value, const char* what) {
+  if (!value.IsList()) return BadInput(fmt::format("{} is not a list of integers", what));
+  Dims dims;
+  for (const Value& v : value.list()) {
+    PAL_TRY(int64_t n, Integer(v, what));
+    dims.push_back(n);
+  }
+  return dims;
+}
+
+// start:end of one dim, clamped as aten::slice clamps.
+Result<View> SliceView(const View& base, int64_t dim, int64_t start, int64_t end) {
+  int64_t rank = static_cast<int64_t>(base.dim());
+  if (dim < 0) dim += rank;
+  if (dim < 0 || dim >= rank) {
+    return Refused("dim_out_of_range", fmt::format("slice of dim {} of {}", dim, ToString(base)));
+  }
+  size_t d = static_cast<size_t>(dim);
+  int64_t size = base.sizes[d];
+  if (start < 0) start += size;
+  if (end < 0) end += size;
+  start = std::clamp<int64_t>(start, 0, size);
+  end = std::clamp<int64_t>(end, start, size);
+  View view = base;
+  view.sizes[d] = end - start;
+  view.offset += start * base.strides[d];
+  return view;
+}
+
+Status CheckInside(const View& view, const Tensor& base) {
+  PAL_TRY(int64_t bytes, RequiredBytes(view));
+  if (bytes <= base.storage->bytes()) return {};
+  return Refused("out_of_storage",
+                 fmt::format("a view {} with offset {} reaches beyond its base {}", ToString(view),
+                             view.offset, ToString(base.view())));
+}
+
+}  // namespace
+
+Result<Value> Walker::ViewOfBase(const ir::BaseView& view, const Tensor& original,
+                                 const Tensor& copy) {
+  using Kind = ir::BaseView::Kind;
+  Tensor result = copy;
+  if (view.kind == Kind::kBase) return Value(std::move(result));
+  result.object = 0;
+  if (view.kind == Kind::kAlias) return Value(std::move(result));
+  if (view.kind == Kind::kSlice) {
+    PAL_TRY(int64_t dim, Integer(Resolve(view.dim), "slice_dim"));
+    PAL_TRY(int64_t start, Integer(Resolve(view.start), "slice_start"));
+    PAL_TRY(int64_t end, Integer(Resolve(view.end), "slice_end"));
+    PAL_TRY(static_cast<View&>(result), SliceView(copy, dim, start, end));
+    return Value(std::move(result));
+  }
+  PAL_TRY(result.sizes, Integers(Resolve(view.size), "size"));
+  PAL_TRY(result.strides, Integers(Resolve(view.stride), "stride"));
+  PAL_TRY(result.offset, Integer(Resolve(view.storage_offset), "storage_offset"));
+  if (result.sizes.size() != result.strides.size()) {
+    return BadInput("size and stride of a view differ in length");
+  }
+  if (view.dtype.Is<DType>()) result.dtype = view.dtype.As<DType>();
+  // The offset counts from the start of the base's storage, of which the copy leaves out the
+  // elements before the base.
+  int64_t before = original.offset * original.item_size();
+  if (before % result.item_size() != 0) {
+    return Refused("dtype_view_impossible", "the base's offset does not fit the view's dtype");
+  }
+  result.offset -= before / result.item_size();
+  PAL_TRY(CheckInside(result, copy));
+  return Value(std::move(result));
+}
+
+Result<Value> Walker::FreshOut(const ir::BaseView& view) {
+  View v;
+  PAL_TRY(v.sizes, Integers(Resolve(view.size), "size"));
+  PAL_TRY(v.strides, Integers(Resolve(view.stride), "stride"));
+  if (v.sizes.size() != v.strides.size()) {
+    return BadInput("size and stride of an output differ in length");
+  }
+  if (!view.dtype.Is<DType>()) return BadInput("the dtype of an output is no dtype");
+  v.dtype = view.dtype.As<DType>();
+  PAL_TRY(Tensor fresh, NewTensor(v, *shared_));
+  return Value(std::move(fresh));
+}
+
+Result<Value> Walker::RunFunctionalized(size_t i) {
+  PAL_TRY(ir::FunctionalizedCall call, ir::DecodeFunctionalized(graph_, graph_.nodes[i]));
+  InnerCall inner;
+  inner.op = call.op;
+  std::vector<Tensor> originals;
+  for (const ir::Argument& base : call.bases) {
+    Value value = Resolve(base);
+    if (!value.IsTensor()) return BadInput("a written argument is no tensor");
+    originals.push_back(value.tensor());
+    PAL_TRY(Tensor copy, CopyWithStrides(value.tensor(), *shared_));
+    copy.object = shared_->next_object++;
+    inner.bases.push_back(std::move(copy));
+  }
+  for (const ir::FunctionalizedCall::Operand& operand : call.operands) {
+    if (!operand.on_base) {
+      inner.args.push_back(Resolve(operand.plain));
+      continue;
+    }
+    Value::List views;
+    for (const ir::BaseView& view : operand.views) {
+      Value element;
+      if (view.kind == ir::BaseView::Kind::kFresh) {
+        PAL_TRY(element, FreshOut(view));
+      } else if (view.kind != ir::BaseView::Kind::kNone) {
+        size_t b = static_cast<size_t>(view.base);
+        PAL_TRY(element, ViewOfBase(view, originals[b], inner.bases[b]));
+      }
+      GiveObjects(element);
+      views.push_back(std::move(element));
+    }
+    inner.args.push_back(operand.is_list ? Value(std::move(views)) : std::move(views[0]));
+  }
+  Result<op::CallResult> called = Call(*call.op, inner.args, nullptr, *shared_);
+  if (!called.ok()) {
+    called.error().message = fmt::format("{}: {}", call.op->schema.Key(), called.error().message);
+    return called.error();
+  }
+  inner.returns = std::move(called->returns);
+  Value::List results = inner.returns;
+  if (results.empty()) results.emplace_back();
+  for (Value& v : results) GiveObjects(v);
+  for (const ir::FunctionalizedCall::NewValue& value : call.new_values) {
+    Value::List tensors;
+    for (int b : value.bases) {
+      tensors.push_back(b < 0 ? Value() : Value(inner.bases[static_cast<size_t>(b)]));
+    }
+    if (value.is_list) {
+      results.emplace_back(std::move(tensors));
+    } else {
+      results.push_back(tensors.empty() ? Value() : std::move(tensors[0]));
+    }
+  }
+  trace_.inner_calls[ir::NodeId(static_cast<int64_t>(i))] = std::move(inner);
+  return call.bare_result ? std::move(results[0]) : Value(std::move(results));
+}
+
+Result<Value> Walker::RunRegion(size_t i, const ir::Argument& subgraph,
+                                std::vector<Value> operands) {
+  if (!subgraph.Is<ir::SubgraphRef>()) return BadInput("a subgraph is expected");
+  auto index = static_cast<size_t>(subgraph.As<ir::SubgraphRef>().index);
+  if (index >= graph_.subgraphs.size())
+    return BadInput("a subgraph that the program does not have");
+  if (shared_->depth >= kMaxDepth) return Unsupported("subgraphs nest too deeply");
+  const ir::Graph& region = *graph_.subgraphs[index];
+  ++shared_->depth;
+  WalkOptions options;
+  options.generator = options_.generator;
+  Result<Trace> trace = Walker(region, options, shared_).Walk(operands);
+  --shared_->depth;
+  if (!trace.ok()) return std::move(trace.error());
+  Value result = region.single_output && trace->outputs.size() == 1
+                     ? trace->outputs[0]
+                     : Value(Value::List(trace->outputs));
+  auto kept = std::make_shared<Trace::Region>();
+  kept->subgraph = static_cast<int>(index);
+  kept->trace = std::move(*trace);
+  trace_.regions[ir::NodeId(static_cast<int64_t>(i))] = std::move(kept);
+  return result;
+}
+
+// The branch that runs has to be known: a number, a tensor on memory, or a value read ahead.
+Result<Value> Walker::RunCond(size_t i) {
+  const ir::Node& node = graph_.nodes[i];
+  if (node.args.size() < 3) return BadInput("cond takes a predicate, two graphs and operands");
+  Value predicate = trace_.args[i][0];
+  if (predicate.IsTensor()) {
+    const Tensor& t = predicate.tensor();
+    if (t.dtype != DType::kB8 || t.numel() != 1) {
+      return BadInput(fmt::format("the predicate is {}, one bool is expected", ToString(t.view())));
+    }
+    auto known = node.args[0].IsNode() ? options_.known_data.find(node.args[0].node())
+                                       : options_.known_data.end();
+    if (known != options_.known_data.end()) {
+      predicate = known->second;
+    } else if (shared_->on_memory) {
+      predicate = Value(*t.data_as<uint8_t>() != 0);
+    } else {
+      return Unsupported(
+          "which branch runs is read from memory while the program is compiled: the predicate "
+          "must be read ahead of the call");
+    }
+  }
+  if (!predicate.IsNumber()) return BadInput("the predicate is neither a bool nor a tensor");
+  std::vector<Value> operands;
+  if (node.args.size() > 3) {
+    if (!trace_.args[i][3].IsList()) return BadInput("the operands of cond are no list");
+    operands = trace_.args[i][3].list();
+  }
+  return RunRegion(i, node.args[predicate.ToBool() ? 1 : 2], std::move(operands));
+}
+
+Result<Value> Walker::RunHigherOrder(size_t i) {
+  const ir::Node& node = graph_.nodes[i];
+  for (const ir::NamedArgument& a : node.kwargs) trace_.args[i].push_back(Resolve(a.value));
+  if (ir::AutoFunctionalizedVersion(node) != 0) return RunFunctionalized(i);
+  std::string_view target = node.target;
+  constexpr std::string_view kPrefix = "torch.ops.higher_order.";
+  if (!target.starts_with(kPrefix)) {
+    Error error = BadInput(
+        "the operator is unknown: register it, or load the library that has it with --ops");
+    error.kind = ErrorKind::kUnknownOperator;
+    return error;
+  }
+  std::string_view name = target.substr(kPrefix.size());
+  if (name == "cond") return RunCond(i);
+  if (name == "wrap_with_set_grad_enabled" && node.args.size() >= 2) {
+    const std::vector<Value>& args = trace_.args[i];
+    return RunRegion(i, node.args[1], {args.begin() + 2, args.end()});
+  }
+  return Unsupported(fmt::format(
+      "the higher-order operator '{}' is not supported: export the program without it", name));
+}
+
+}  // namespace palimpsest::interpret
