@@ -98,9 +98,10 @@ ArenaPlan PlanArena(std::span<const Lifetime> lifetimes) {
   std::vector<int> order(lifetimes.size());
   std::iota(order.begin(), order.end(), 0);
   auto at = [&](int i) -> const Lifetime& { return lifetimes[static_cast<size_t>(i)]; };
-  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+  std::sort(order.begin(), order.end(), [&](int a, int b) {
     if (at(a).bytes != at(b).bytes) return at(a).bytes > at(b).bytes;
-    return at(a).first < at(b).first;
+    if (at(a).first != at(b).first) return at(a).first < at(b).first;
+    return a < b;
   });
   int steps = 0;
   for (const Lifetime& l : lifetimes) steps = std::max(steps, l.last + 1);
