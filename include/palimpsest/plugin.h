@@ -7,7 +7,8 @@
  * Promised to an operator: element alignment of every tensor (no more); tensors of size 0 have a
  * non-null pointer; called from any thread, never twice at once for one session; two arguments share
  * exactly the memory that they share in eager PyTorch. It must keep no pointers. Operands come with
- * the strides of the program as written. Nothing is ever freed by an operator. */
+ * the strides of the program as written. Nothing is ever freed by an operator. A library stays loaded
+ * until the process ends. */
 #ifndef PALIMPSEST_PLUGIN_H_
 #define PALIMPSEST_PLUGIN_H_
 
@@ -35,7 +36,9 @@ typedef enum PalKind {
   PAL_NONE = 0, PAL_TENSOR = 1, PAL_INT = 2, PAL_FLOAT = 3, PAL_BOOL = 4, PAL_STRING = 5, PAL_LIST = 6
 } PalKind;
 
-/* One argument. Optional and absent: PAL_NONE. A list with holes has PAL_NONE items. */
+/* One argument. Optional and absent: PAL_NONE. A list with holes has PAL_NONE items. A Scalar is
+ * PAL_INT, PAL_FLOAT or PAL_BOOL, as it was given. Element types come as strings ("f32"), devices too
+ * ("cpu"). */
 typedef struct PalArg {
   int32_t kind;            /* PalKind */
   int32_t reserved;
@@ -55,13 +58,18 @@ typedef enum PalFailure {
 /* What an operator may ask of us while it runs. Append-only. */
 typedef struct PalContext {
   uint32_t abi;
-  void* impl;
+  uint32_t reserved;
+  void* impl;              /* ours */
+  void* data;              /* PalOperator.data */
   /* Reports an error; returns a non-zero value for the operator to return. */
   int (*fail)(struct PalContext*, int kind, const char* text);
   /* In meta: declares fresh result number `index` (counting the schema's unaliased tensor returns).
    * strides may be null: contiguous. */
   int (*result)(struct PalContext*, int index, uint8_t dtype_code, uint8_t dtype_bits, int32_t ndim,
                 const int64_t* sizes, const int64_t* strides);
+  /* In run: the value of returned number `index` (counting the schema's int, float and bool returns).
+   * Zero if it was taken. */
+  int (*number)(struct PalContext*, int index, const PalArg* value);
 } PalContext;
 
 /* args: one per schema argument, defaults filled in; in `run` followed by the fresh results, allocated
@@ -78,6 +86,11 @@ typedef struct PalOperator {
   const char* tag;         /* "inplace", "out" or null */
   PalRunFn run;
   PalMetaFn meta;          /* may be null */
+  void* data;              /* handed to run and meta as ctx->data */
+  /* The types of run's and meta's parameters, separated by commas: schema types without names and
+   * alias marks ("Tensor,Tensor?[],int"); run's fresh results are "Tensor" each. Null: not checked. */
+  const char* run_types;
+  const char* meta_types;
 } PalOperator;
 
 enum {
@@ -87,11 +100,14 @@ enum {
 
 typedef struct PalHost {
   uint32_t abi;            /* PALIMPSEST_PLUGIN_ABI of the host */
+  uint32_t reserved;
   void* impl;
   int (*define)(struct PalHost*, const PalOperator*);  /* non-zero: refused, the host keeps the text */
+  int (*fail)(struct PalHost*, const char* text);      /* nothing of the library is registered */
 } PalHost;
 
-/* Returns the ABI version it was built for; the host refuses another one with both numbers. */
+/* Returns the ABI version it was built for; the host refuses another one with both numbers. A library
+ * that finds another number in host->abi calls nothing. */
 typedef uint32_t (*PalimpsestRegisterFn)(PalHost* host);
 
 #ifdef __cplusplus
