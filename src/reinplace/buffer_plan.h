@@ -26,6 +26,7 @@ struct Buffer {
   Kind kind = Kind::kTemp;
   int64_t bytes = 0;
   int storage = -1;
+  ir::NodeId input;      // kInput: the first input that shows the storage
   bool may_write = true;  // false: an input that the program does not write
 };
 

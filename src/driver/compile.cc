@@ -1,0 +1,197 @@
+#include "driver/compile.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "core/overlap.h"
+#include "functionalize/functionalize.h"
+#include "interpret/bind.h"
+#include "ir/text.h"
+#include "passes/all_passes.h"
+#include "reinplace/checker.h"
+#include "reinplace/reinplace.h"
+
+namespace palimpsest::driver {
+namespace {
+
+// Milliseconds since the last call.
+class Clock {
+ public:
+  double Lap() {
+    auto now = std::chrono::steady_clock::now();
+    double ms = std::chrono::duration<double, std::milli>(now - last_).count();
+    last_ = now;
+    return ms;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+// A graph functionalized elsewhere writes each input back on its own: if another input shows the same
+// memory, eager PyTorch's answer cannot be had from it.
+Status RefuseOverlappingWrites(const Program::Impl& program, const CallSignature& signature) {
+  if (!program.functionalized_elsewhere) return {};
+  for (const ir::WriteBack& write : program.source.write_backs) {
+    size_t w = static_cast<size_t>(write.input.index);
+    if (!signature.inputs[w].IsTensor()) continue;
+    for (size_t i = 0; i < signature.inputs.size(); ++i) {
+      if (i == w || !signature.inputs[i].IsTensor()) continue;
+      if (!MayOverlap(signature.inputs[w].tensor(), signature.inputs[i].tensor())) continue;
+      return BadInput(fmt::format(
+          "inputs '{}' (written) and '{}' share memory, and the file was functionalized before they "
+          "were known to: export the program without run_decompositions(), or pass separate tensors",
+          program.input_name(w), program.input_name(i)));
+    }
+  }
+  return {};
+}
+
+std::vector<bool> WrittenStorages(const ir::Graph& functional, const CallSignature& signature) {
+  std::map<Storage*, size_t> index;
+  for (const Value& input : signature.inputs) {
+    ForEachTensor(input, [&](const Tensor& t) { index.emplace(t.storage.get(), index.size()); });
+  }
+  std::vector<bool> written(index.size(), false);
+  for (const ir::WriteBack& write : functional.write_backs) {
+    const Value& input = signature.inputs[static_cast<size_t>(write.input.index)];
+    written[index.at(input.tensor().storage.get())] = true;
+  }
+  return written;
+}
+
+Explanation Numbers(const Program::Impl& program, const Specialised& s) {
+  Explanation e;
+  std::vector<std::string> names;
+  for (size_t i = 0; i < program.program.num_inputs(); ++i) names.push_back(program.input_name(i));
+  e.signature = Describe(s.signature, names);
+  e.copied_bytes = s.plan.copied_bytes;
+  e.program_copied_bytes = s.plan.program_copied_bytes;
+  e.clones = s.plan.clones;
+  e.arena_bytes = s.executable->arena_bytes;
+  e.arena_lower_bound = s.executable->arena_lower_bound;
+  for (const reinplace::BaseReport& b : s.plan.bases) {
+    e.bases.push_back({b.name, b.bytes, b.verdict, b.copied_bytes, b.reader, b.writer, b.reader_at,
+                       b.writer_at, b.why});
+  }
+  return e;
+}
+
+Status CheckContract(const Options& options, const Explanation& e) {
+  if (options.max_copied_bytes < 0 || e.copied_bytes <= options.max_copied_bytes) return {};
+  std::string why;
+  for (const Explanation::Base& base : e.bases) {
+    if (base.copied_bytes > 0) {
+      why += fmt::format("\n  {}: {} bytes ({}), {}", base.name, base.copied_bytes, base.verdict,
+                         base.why);
+    }
+  }
+  return BadInput(fmt::format("a call copies {} bytes, max_copied_bytes allows {}{}", e.copied_bytes,
+                              options.max_copied_bytes, why));
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Specialised>> Specialise(const Program::Impl& program,
+                                                      const Options& options,
+                                                      const CallSignature& signature,
+                                                      std::span<const Value> data) {
+  PAL_TRY(program.runnable);
+  PAL_TRY(interpret::BindSymbols(program.program, signature.inputs));
+  PAL_TRY(RefuseOverlappingWrites(program, signature));
+  auto s = std::make_shared<Specialised>();
+  s->signature = signature;
+  s->signature.storages.clear();  // the caller's memory is not ours to keep
+  RemarkSink remarks;
+  Clock clock;
+
+  functionalize::FunctionalizeOptions functionalize_options;
+  functionalize_options.version = options.functionalize == FunctionalizeVersion::kV1
+                                      ? functionalize::FunctionalizeOptions::Version::kV1
+                                      : functionalize::FunctionalizeOptions::Version::kV2;
+  PAL_TRY(s->functional,
+          functionalize::Functionalize(program.program, signature.inputs,
+                                       program.read_ahead->ByNode(data), functionalize_options,
+                                       remarks));
+  double functionalize_ms = clock.Lap();
+
+  s->optimized = s->functional;
+  PAL_TRY(passes::RunPasses(s->optimized, passes::OptimizationPasses(),
+                            {.disabled = options.disabled_passes}, remarks));
+  double optimize_ms = clock.Lap();
+
+  PAL_TRY(s->plan, reinplace::Reinplace(s->optimized, signature.inputs,
+                                        {.always_copy = options.always_copy,
+                                         .keep_order = options.keep_order},
+                                        remarks));
+  double reinplace_ms = clock.Lap();
+
+  PAL_TRY(s->trace, interpret::InferMeta(s->optimized, signature.inputs));
+  PAL_TRY(s->executable, runtime::Lower(s->optimized, s->trace, s->plan));
+  double plan_ms = clock.Lap();
+
+  PAL_TRY(reinplace::CheckedPlan checked,
+          reinplace::CheckPlan(s->optimized, signature.inputs, s->plan));
+  s->written = WrittenStorages(s->functional, signature);
+  s->numbers = Numbers(program, *s);
+  s->numbers.checked_copied_bytes = checked.copied_bytes;
+  s->numbers.functionalize_ms = functionalize_ms;
+  s->numbers.optimize_ms = optimize_ms;
+  s->numbers.reinplace_ms = reinplace_ms;
+  s->numbers.plan_ms = plan_ms;
+  for (const Remark& r : remarks.remarks()) {
+    s->numbers.remarks.push_back(fmt::format("{}{}{}: {}: {}", r.place, r.place.empty() ? "" : ": ",
+                                             r.pass, r.kind, r.text));
+  }
+  PAL_TRY(CheckContract(options, s->numbers));
+  return std::shared_ptr<const Specialised>(std::move(s));
+}
+
+Explanation ExplainSpecialised(const Program::Impl& program, const Specialised& specialised) {
+  Explanation e = specialised.numbers;
+  e.stages.emplace_back("program", ir::Print(program.program));
+  e.stages.emplace_back("functional", ir::Print(specialised.functional));
+  e.stages.emplace_back("optimized", ir::Print(specialised.optimized));
+  e.stages.emplace_back("planned",
+                        ir::Print(runtime::PlannedGraph(specialised.optimized, specialised.plan,
+                                                        *specialised.executable)));
+  return e;
+}
+
+Result<std::shared_ptr<const Specialised>> FindOrSpecialise(const Executable::Impl& executable,
+                                                            const CallSignature& signature,
+                                                            std::span<const Value> data,
+                                                            bool* compiled_now) {
+  *compiled_now = false;
+  {
+    std::lock_guard lock(executable.mutex);
+    auto it = executable.by_key.find(signature.key);
+    if (it != executable.by_key.end()) {
+      executable.entries.splice(executable.entries.begin(), executable.entries, it->second);
+      return it->second->second;
+    }
+    if (executable.options.signatures == Signatures::kFixed && !executable.entries.empty()) {
+      return BadInput(fmt::format(
+          "the call has another signature than the one compiled for, and Options::signatures is "
+          "kFixed; compiled for: {}",
+          executable.entries.front().second->numbers.signature));
+    }
+  }
+  // Compiled outside of the lock: two threads may do the same work once.
+  PAL_TRY(std::shared_ptr<const Specialised> specialised,
+          Specialise(*executable.program, executable.options, signature, data));
+  *compiled_now = true;
+  std::lock_guard lock(executable.mutex);
+  if (!executable.by_key.contains(signature.key)) {
+    executable.entries.emplace_front(signature.key, specialised);
+    executable.by_key[signature.key] = executable.entries.begin();
+    while (static_cast<int>(executable.entries.size()) > std::max(1, executable.options.max_cached_signatures)) {
+      executable.by_key.erase(executable.entries.back().first);
+      executable.entries.pop_back();
+    }
+  }
+  return specialised;
+}
+
+}  // namespace palimpsest::driver

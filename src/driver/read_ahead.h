@@ -1,0 +1,38 @@
+// Numbers that a program reads from memory (item) before they are known to the plan.
+//
+// The middle of the compiler is concrete: a slice bound that hangs on data is part of the call
+// signature. Note [Reading ahead]: before a call runs, the part of the program that leads to such
+// numbers is interpreted on copies of whatever it writes, and the numbers join the signature. For a
+// position that is read straight from an input this costs one load.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "ir/graph.h"
+#include "palimpsest/result.h"
+#include "palimpsest/value.h"
+
+namespace palimpsest::driver {
+
+class ReadAhead {
+ public:
+  // Finds the nodes of `program` whose numbers come from data, and the slice that computes them.
+  explicit ReadAhead(const ir::Graph& program);
+  bool empty() const { return nodes_.empty(); }
+  // One number per node of `nodes()`. `inputs`: one per graph input, on real memory; nothing that
+  // the caller sees is written. Unsupported if the slice draws random numbers or has effects.
+  Result<std::vector<Value>> Read(std::span<const Value> inputs) const;
+  // The numbers by node of the program, as InferMeta and Functionalize take them.
+  std::map<ir::NodeId, Value> ByNode(std::span<const Value> numbers) const;
+
+ private:
+  std::vector<ir::NodeId> nodes_;   // of the program
+  std::shared_ptr<ir::Graph> slice_;
+  std::vector<bool> written_inputs_;  // inputs whose storage the slice may write
+  std::string refused_;             // why the slice cannot be interpreted ahead; "" if it can
+};
+
+}  // namespace palimpsest::driver
