@@ -7,15 +7,16 @@
 //   return (f,)
 //   --- after
 //   f: "f32[10][1]" = torch.ops.aten.full.default([10], 0)
-//   auto_functionalized_v2 = torch.ops.higher_order.auto_functionalized_v2(torch.ops.my.foo.default,
+//   auto_functionalized_v2 =
+//   torch.ops.higher_order.auto_functionalized_v2(torch.ops.my.foo.default,
 //       _x_base_index = 0, _x_size = [], _x_stride = [], _x_storage_offset = 0, _all_bases = [f])
 //   getitem_1: "f32[10][1]" = auto_functionalized_v2[1]
 //   return (getitem_1,)
 //
 // Everything is on the base (Note [Bases] in functionalize.cc): a base is a *storage*, found by the
 // identity of the storage in `inputs` and in what meta functions say; a write to a view is a new
-// version of its base; any other view of that base is regenerated from the newest version when it is
-// next read. Strides are kept: every regenerated view has its eager sizes, strides and offset.
+// version of its base; any other view of that base is regenerated from the newest version when it
+// is next read. Strides are kept: every regenerated view has its eager sizes, strides and offset.
 //
 // The base's tensor is the first tensor that covers its whole storage densely; where there is none
 // (an input that shows a part of its storage, two inputs on one storage, a gapped result) it is

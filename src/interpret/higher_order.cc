@@ -121,7 +121,9 @@ Result<Value> Walker::RunFunctionalized(size_t i) {
     Value::List views;
     for (const ir::BaseView& view : operand.views) {
       Value element;
-      if (view.kind == ir::BaseView::Kind::kFresh) {
+      if (view.kind == ir::BaseView::Kind::kPlain) {
+        element = Resolve(view.plain);
+      } else if (view.kind == ir::BaseView::Kind::kFresh) {
         PAL_TRY(element, FreshOut(view));
       } else if (view.kind != ir::BaseView::Kind::kNone) {
         size_t b = static_cast<size_t>(view.base);

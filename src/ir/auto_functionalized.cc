@@ -75,7 +75,14 @@ Status DecodeList(const Keys& keys, const std::string& prefix, const Argument& l
   }
   operand->is_list = true;
   for (int64_t i = 0; i < length.As<int64_t>(); ++i) {
-    PAL_TRY(BaseView view, DecodeView(keys, fmt::format("{}_{}", prefix, i), num_bases));
+    std::string element = fmt::format("{}_{}", prefix, i);
+    if (const Argument* plain = keys.Find(element)) {
+      operand->views.emplace_back();
+      operand->views.back().kind = BaseView::Kind::kPlain;
+      operand->views.back().plain = *plain;
+      continue;
+    }
+    PAL_TRY(BaseView view, DecodeView(keys, element, num_bases));
     operand->views.push_back(std::move(view));
   }
   return {};
@@ -216,11 +223,16 @@ void EncodeBaseView(const std::string& prefix, const BaseView& view,
   auto add = [&](const char* key, Argument value) {
     kwargs->push_back({prefix + key, std::move(value)});
   };
+  if (view.kind == BaseView::Kind::kPlain) {
+    add("", view.plain);
+    return;
+  }
   add("_base_index",
       view.kind == BaseView::Kind::kNone ? Argument() : Argument(static_cast<int64_t>(view.base)));
   switch (view.kind) {
     case BaseView::Kind::kNone:
     case BaseView::Kind::kBase:
+    case BaseView::Kind::kPlain:
       break;
     case BaseView::Kind::kAlias:
       add("_alias", true);

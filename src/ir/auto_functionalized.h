@@ -8,9 +8,10 @@
 //
 // means: copy f with its strides, take the slice [1:3] of dim 0 of the copy as argument x, call
 // foo; the results are foo's results (one None if it has none), then one new version per base. The
-// encoding is PyTorch's (docs/ir.md), with two keys more: `_x_dtype` (the view has another dtype;
-// its size, stride and offset count elements of it), and base keys for an argument that is only
-// read, where it shares memory with a written one of the same call.
+// encoding is PyTorch's (docs/ir.md), with a few keys more: `_x_dtype` (the view has another dtype;
+// its size, stride and offset count elements of it), base keys for an argument that is only read,
+// where it shares memory with a written one of the same call, and `_xs_0` for those elements of
+// such a list that do not.
 #pragma once
 
 #include <string>
@@ -29,6 +30,7 @@ struct BaseView {
     kAlias,      // another tensor with the base's layout
     kSlice,      // start:end of dim `dim`, step 1
     kAsStrided,  // size, stride, storage_offset on the base's storage
+    kPlain,      // not on a base: `plain` (an element of a list that does not meet what is written)
     kFresh,      // `out=` operators: new memory of this size, stride and dtype
   };
   Kind kind = Kind::kNone;
@@ -36,6 +38,7 @@ struct BaseView {
   // Numbers, or nodes whose values are numbers.
   Argument dim, start, end;               // kSlice
   Argument size, stride, storage_offset;  // kAsStrided; kFresh (no offset)
+  Argument plain;                         // kPlain
   Argument dtype;                         // kAsStrided: None if the base's; kFresh
 };
 
