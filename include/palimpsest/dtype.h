@@ -9,18 +9,29 @@
 namespace palimpsest {
 
 enum class DType : uint8_t {
-  kB8, kU8, kI8, kI16, kI32, kI64, kF16, kBF16, kF32, kF64, kC64, kC128,
+  kB8,
+  kU8,
+  kI8,
+  kI16,
+  kI32,
+  kI64,
+  kF16,
+  kBF16,
+  kF32,
+  kF64,
+  kC64,
+  kC128,
 };
 inline constexpr int kNumDTypes = 12;
 
 // bool < integer < float < complex: the ranks of type promotion.
 enum class Category : uint8_t { kBool, kInteger, kFloat, kComplex };
 
-int64_t ItemSize(DType dtype);                                 // bytes
+int64_t ItemSize(DType dtype);  // bytes
 Category CategoryOf(DType dtype);
-std::string_view DTypeName(DType dtype);                       // "f32"
-std::string_view TorchName(DType dtype);                       // "float32", as in torch.float32
-std::optional<DType> DTypeFromName(std::string_view name);     // "f32"
+std::string_view DTypeName(DType dtype);                         // "f32"
+std::string_view TorchName(DType dtype);                         // "float32", as in torch.float32
+std::optional<DType> DTypeFromName(std::string_view name);       // "f32"
 std::optional<DType> DTypeFromTorchName(std::string_view name);  // "float32", "float", "long", ...
 inline bool IsFloating(DType d) { return CategoryOf(d) == Category::kFloat; }
 inline bool IsComplex(DType d) { return CategoryOf(d) == Category::kComplex; }

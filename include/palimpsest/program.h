@@ -12,8 +12,8 @@
 // weights and code only. Results are tensors: those that alias an input or the state in eager
 // PyTorch alias it here; the others are new memory that later calls leave alone.
 //
-// Errors: result.h. A call that fails midway leaves in every written input, byte by byte, one of the
-// versions that the program gives it.
+// Errors: result.h. A call that fails midway leaves in every written input, byte by byte, one of
+// the versions that the program gives it.
 #pragma once
 
 #include <map>
@@ -34,8 +34,8 @@ namespace palimpsest {
 class Operators {
  public:
   Operators();
-  // A shared library made with palimpsest/operator_library.h. Errors: not found, another ABI version
-  // (both numbers), a schema that does not parse, a name that exists.
+  // A shared library made with palimpsest/operator_library.h. Errors: not found, another ABI
+  // version (both numbers), a schema that does not parse, a name that exists.
   Status LoadLibrary(const std::string& path);
   // Calls one operator on real memory, as eager PyTorch would: views alias, writes write.
   // `name` = "aten::add.Tensor". Tensors with equal non-zero `object` are the same object.
@@ -80,8 +80,8 @@ struct Explanation {
     int64_t copied_bytes = 0;
     std::string reader, writer, reader_at, writer_at, why;
   };
-  std::string signature;            // the call signature it is for
-  int64_t copied_bytes = 0;         // planner's count
+  std::string signature;             // the call signature it is for
+  int64_t copied_bytes = 0;          // planner's count
   int64_t checked_copied_bytes = 0;  // checker's own count
   int64_t program_copied_bytes = 0;  // what the program as written copies
   int clones = 0;
@@ -95,26 +95,27 @@ struct Explanation {
 
 struct InputInfo {
   std::string name;
-  std::string type;      // "f32[s0, 8]", "None", "3"
-  std::string kind;      // "user", "parameter", "buffer", "constant"
-  std::string target;    // parameter or buffer name
+  std::string type;          // "f32[s0, 8]", "None", "3"
+  std::string kind;          // "user", "parameter", "buffer", "constant"
+  std::string target;        // parameter or buffer name
   bool is_constant = false;  // the Python constant `constant`, None included
   Value constant;
 };
 
 struct RunStats {
-  int64_t copied_bytes = 0;   // counted by the executor while it ran
+  int64_t copied_bytes = 0;  // counted by the executor while it ran
   int64_t arena_bytes = 0;
   bool compiled_now = false;  // the call brought a new signature
 };
 
 class Session {
  public:
-  // One value per *user* input, in order. Tensors that share a Storage alias; where the caller hands
-  // over bare memory, storages whose byte ranges meet count as one.
+  // One value per *user* input, in order. Tensors that share a Storage alias; where the caller
+  // hands over bare memory, storages whose byte ranges meet count as one.
   Result<std::vector<Value>> Run(std::span<const Value> inputs);
   const RunStats& last_run() const;
-  // State by name (buffers, and parameters that the program writes). The tensor aliases the session's memory.
+  // State by name (buffers, and parameters that the program writes). The tensor aliases the
+  // session's memory.
   std::vector<std::string> StateNames() const;
   Result<Tensor> State(const std::string& name) const;
   // Reads and sets the seed of the session's random generator (PyTorch's default seed rules).
@@ -130,7 +131,8 @@ class Session {
 class Executable {
  public:
   Result<Session> NewSession() const;
-  // For the default signature, or for the signature of `inputs` (user inputs, shape-only is enough).
+  // For the default signature, or for the signature of `inputs` (user inputs, shape-only is
+  // enough).
   Result<Explanation> Explain() const;
   Result<Explanation> Explain(std::span<const Value> inputs) const;
 

@@ -7,9 +7,9 @@
 //     return {};
 //   }
 //
-// Three cases (docs/architecture.md): the user's program or file is wrong -> Result; an optimization
-// does not apply -> a remark; we are wrong -> PAL_CHECK (check.h), or kInternal where a serving
-// process can outlive it.
+// Three cases (docs/architecture.md): the user's program or file is wrong -> Result; an
+// optimization does not apply -> a remark; we are wrong -> PAL_CHECK (check.h), or kInternal where
+// a serving process can outlive it.
 #pragma once
 
 #include <string>
@@ -24,7 +24,7 @@ enum class ErrorKind {
   kUnsupported,      // exit 4: a feature or kernel that palimpsest lacks
   kUnknownOperator,  // exit 4: an operator that nobody registered
   kInternal,         // exit 5: our bug
-  kRuntime,          // exit 6: failure while running (out of memory, index out of range, operator failed)
+  kRuntime,  // exit 6: failure while running (out of memory, index out of range, operator failed)
 };
 
 // The exit code of the command line tools for an error of this kind.
@@ -50,7 +50,7 @@ struct Unit {};
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}   // NOLINT
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT
   Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT
   bool ok() const { return state_.index() == 0; }
   explicit operator bool() const { return ok(); }
@@ -90,15 +90,15 @@ Error Refused(std::string reason, std::string message);
 
 #define PAL_CONCAT_(a, b) a##b
 #define PAL_CONCAT(a, b) PAL_CONCAT_(a, b)
-#define PAL_TRY1(expr)                                            \
-  do {                                                            \
-    auto pal_result = (expr);                                     \
-    if (!pal_result.ok()) return std::move(pal_result).error();   \
+#define PAL_TRY1(expr)                                          \
+  do {                                                          \
+    auto pal_result = (expr);                                   \
+    if (!pal_result.ok()) return std::move(pal_result).error(); \
   } while (false)
 #define PAL_TRY2(decl, expr) PAL_TRY2_(decl, expr, PAL_CONCAT(pal_result_, __LINE__))
-#define PAL_TRY2_(decl, expr, tmp)                 \
-  auto tmp = (expr);                               \
-  if (!tmp.ok()) return std::move(tmp).error();    \
+#define PAL_TRY2_(decl, expr, tmp)              \
+  auto tmp = (expr);                            \
+  if (!tmp.ok()) return std::move(tmp).error(); \
   decl = std::move(tmp).value()
 #define PAL_TRY_PICK(a, b, name, ...) name
 // PAL_TRY(status) or PAL_TRY(declaration, result).

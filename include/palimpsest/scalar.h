@@ -1,4 +1,5 @@
-// A Python number: bool, int, float or complex. In type promotion the lowest rank ("wrapped number").
+// A Python number: bool, int, float or complex. In type promotion the lowest rank ("wrapped
+// number").
 #pragma once
 
 #include <complex>
@@ -10,7 +11,7 @@ namespace palimpsest {
 
 struct Scalar {
   Category category = Category::kInteger;
-  int64_t i = 0;                   // kBool (0 or 1) and kInteger
+  int64_t i = 0;                    // kBool (0 or 1) and kInteger
   std::complex<double> c = {0, 0};  // kFloat (real part) and kComplex
 
   Scalar() = default;
@@ -23,10 +24,14 @@ struct Scalar {
   // The element type of a 0-dim tensor made from the number: b8, i64, f64, c128.
   DType dtype() const {
     switch (category) {
-      case Category::kBool: return DType::kB8;
-      case Category::kInteger: return DType::kI64;
-      case Category::kFloat: return DType::kF64;
-      case Category::kComplex: return DType::kC128;
+      case Category::kBool:
+        return DType::kB8;
+      case Category::kInteger:
+        return DType::kI64;
+      case Category::kFloat:
+        return DType::kF64;
+      case Category::kComplex:
+        return DType::kC128;
     }
     return DType::kF64;
   }

@@ -15,9 +15,9 @@
 #include <span>
 #include <string>
 
+#include "palimpsest/dtype.h"
 #include "palimpsest/result.h"
 #include "palimpsest/small_vector.h"
-#include "palimpsest/dtype.h"
 
 namespace palimpsest {
 
@@ -67,12 +67,13 @@ using StorageRef = std::shared_ptr<Storage>;
 struct Tensor : View {
   StorageRef storage;
   // Identity of the tensor *object*, 0 if nobody asks: two tensors with equal non-zero ids are the
-  // very same object in the user's program ("the output is also an input"), which is more than equal
-  // fields. The interpreter and the case runner set it.
+  // very same object in the user's program ("the output is also an input"), which is more than
+  // equal fields. The interpreter and the case runner set it.
   int64_t object = 0;
 
   Tensor() = default;
-  Tensor(View view, StorageRef storage_in) : View(std::move(view)), storage(std::move(storage_in)) {}
+  Tensor(View view, StorageRef storage_in)
+      : View(std::move(view)), storage(std::move(storage_in)) {}
   const View& view() const { return *this; }
   bool defined() const { return storage != nullptr; }
   // Address of the first element. The storage must have memory.
@@ -88,8 +89,8 @@ struct Tensor : View {
 // is passed; the caller adds the operator's name.
 Result<StorageRef> AllocateStorage(int64_t bytes);
 StorageRef ShapeOnlyStorage(int64_t bytes);
-// Limit in bytes for all storages alive at once; default three quarters of the machine's (or control
-// group's) memory. `--max-memory`.
+// Limit in bytes for all storages alive at once; default three quarters of the machine's (or
+// control group's) memory. `--max-memory`.
 void SetMemoryLimit(int64_t bytes);
 int64_t MemoryLimit();
 // Fill new memory with 0xA5. On in tests: nobody may rely on zeroed memory.
@@ -100,8 +101,8 @@ Dims ContiguousStrides(std::span<const int64_t> sizes);
 View ContiguousView(DType dtype, std::span<const int64_t> sizes);
 // Strides of channels_last (4-d) / channels_last_3d (5-d): dims 1,(4,)3,2,0, sizes as they are.
 Dims ChannelsLastStrides(std::span<const int64_t> sizes);
-// Strides that `clone` and `empty_like` give with the preserve format (tensoriterator.md section 12):
-// a dense view keeps its own; another gets dense strides in the order of its dims.
+// Strides that `clone` and `empty_like` give with the preserve format (tensoriterator.md section
+// 12): a dense view keeps its own; another gets dense strides in the order of its dims.
 Dims PreserveStrides(const View& view);
 
 bool IsContiguous(const View& view);

@@ -27,19 +27,19 @@ class Value {
   using List = std::vector<Value>;
 
   Value() = default;
-  Value(bool v) : v_(v) {}                                       // NOLINT
-  Value(int64_t v) : v_(v) {}                                    // NOLINT
-  Value(int v) : v_(static_cast<int64_t>(v)) {}                  // NOLINT
-  Value(double v) : v_(v) {}                                     // NOLINT
-  Value(std::complex<double> v) : v_(v) {}                       // NOLINT
-  Value(std::string v) : v_(std::move(v)) {}                     // NOLINT
-  Value(const char* v) : v_(std::string(v)) {}                   // NOLINT
-  Value(DType v) : v_(v) {}                                      // NOLINT
-  Value(MemoryFormat v) : v_(v) {}                               // NOLINT
-  Value(LayoutKind v) : v_(v) {}                                 // NOLINT
-  Value(Device v) : v_(std::move(v)) {}                          // NOLINT
-  Value(Tensor v) : v_(std::move(v)) {}                          // NOLINT
-  Value(List v) : v_(std::move(v)) {}                            // NOLINT
+  Value(bool v) : v_(v) {}                       // NOLINT
+  Value(int64_t v) : v_(v) {}                    // NOLINT
+  Value(int v) : v_(static_cast<int64_t>(v)) {}  // NOLINT
+  Value(double v) : v_(v) {}                     // NOLINT
+  Value(std::complex<double> v) : v_(v) {}       // NOLINT
+  Value(std::string v) : v_(std::move(v)) {}     // NOLINT
+  Value(const char* v) : v_(std::string(v)) {}   // NOLINT
+  Value(DType v) : v_(v) {}                      // NOLINT
+  Value(MemoryFormat v) : v_(v) {}               // NOLINT
+  Value(LayoutKind v) : v_(v) {}                 // NOLINT
+  Value(Device v) : v_(std::move(v)) {}          // NOLINT
+  Value(Tensor v) : v_(std::move(v)) {}          // NOLINT
+  Value(List v) : v_(std::move(v)) {}            // NOLINT
   static Value Ints(std::span<const int64_t> values) {
     return Value(List(values.begin(), values.end()));
   }
@@ -65,11 +65,11 @@ class Value {
   bool IsNumber() const {
     return Is<bool>() || Is<int64_t>() || Is<double>() || Is<std::complex<double>>();
   }
-  Scalar ToScalar() const;                  // requires IsNumber()
-  int64_t ToInt() const;                    // int, bool, or a float without fraction
-  double ToDouble() const;                  // any real number
-  bool ToBool() const;                      // any real number
-  Dims ToDims() const;                      // list of ints (requires it); an int gives one element
+  Scalar ToScalar() const;  // requires IsNumber()
+  int64_t ToInt() const;    // int, bool, or a float without fraction
+  double ToDouble() const;  // any real number
+  bool ToBool() const;      // any real number
+  Dims ToDims() const;      // list of ints (requires it); an int gives one element
   std::optional<int64_t> ToOptionalInt() const;
   std::optional<DType> ToOptionalDType() const;
   std::optional<MemoryFormat> ToOptionalMemoryFormat() const;

@@ -4,24 +4,35 @@ namespace palimpsest {
 
 int ExitCode(ErrorKind kind) {
   switch (kind) {
-    case ErrorKind::kUsage: return 2;
-    case ErrorKind::kBadInput: return 3;
+    case ErrorKind::kUsage:
+      return 2;
+    case ErrorKind::kBadInput:
+      return 3;
     case ErrorKind::kUnsupported:
-    case ErrorKind::kUnknownOperator: return 4;
-    case ErrorKind::kInternal: return 5;
-    case ErrorKind::kRuntime: return 6;
+    case ErrorKind::kUnknownOperator:
+      return 4;
+    case ErrorKind::kInternal:
+      return 5;
+    case ErrorKind::kRuntime:
+      return 6;
   }
   return 5;
 }
 
 const char* ErrorKindName(ErrorKind kind) {
   switch (kind) {
-    case ErrorKind::kUsage: return "usage";
-    case ErrorKind::kBadInput: return "bad input";
-    case ErrorKind::kUnsupported: return "unsupported";
-    case ErrorKind::kUnknownOperator: return "unknown operator";
-    case ErrorKind::kInternal: return "internal";
-    case ErrorKind::kRuntime: return "failed while running";
+    case ErrorKind::kUsage:
+      return "usage";
+    case ErrorKind::kBadInput:
+      return "bad input";
+    case ErrorKind::kUnsupported:
+      return "unsupported";
+    case ErrorKind::kUnknownOperator:
+      return "unknown operator";
+    case ErrorKind::kInternal:
+      return "internal";
+    case ErrorKind::kRuntime:
+      return "failed while running";
   }
   return "internal";
 }

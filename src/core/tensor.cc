@@ -63,12 +63,15 @@ Result<std::shared_ptr<Block>> NewBlock(int64_t bytes) {
   if (bytes < 0) return InternalError(fmt::format("allocation of {} bytes", bytes));
   int64_t limit = MemoryLimit();
   // Not rounded up before the check: bytes may be close to 2^63.
-  int64_t rounded = bytes > limit ? bytes : (std::max<int64_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
+  int64_t rounded = bytes > limit
+                        ? bytes
+                        : (std::max<int64_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
   if (rounded > limit || g_in_use.fetch_add(rounded) > limit - rounded) {
     if (rounded <= limit) g_in_use -= rounded;
     return RuntimeFailure(
-        fmt::format("out of memory: {} bytes asked, {} in use, limit {} (raise it with --max-memory)",
-                    bytes, g_in_use.load(), limit),
+        fmt::format(
+            "out of memory: {} bytes asked, {} in use, limit {} (raise it with --max-memory)",
+            bytes, g_in_use.load(), limit),
         "out_of_memory");
   }
   void* data = std::aligned_alloc(kAlignment, static_cast<size_t>(rounded));
@@ -144,9 +147,7 @@ View ContiguousView(DType dtype, std::span<const int64_t> sizes) {
 
 namespace {
 // Dims of channels_last and channels_last_3d from fastest to slowest.
-Dims ChannelsLastOrder(size_t rank) {
-  return rank == 5 ? Dims{1, 4, 3, 2, 0} : Dims{1, 3, 2, 0};
-}
+Dims ChannelsLastOrder(size_t rank) { return rank == 5 ? Dims{1, 4, 3, 2, 0} : Dims{1, 3, 2, 0}; }
 }  // namespace
 
 Dims ChannelsLastStrides(std::span<const int64_t> sizes) {
@@ -251,7 +252,8 @@ Result<int64_t> CheckedNumel(std::span<const int64_t> sizes) {
     if (!empty && __builtin_mul_overflow(n, s, &n)) overflow = true;
   }
   if (empty) return 0;
-  if (overflow) return BadInput(fmt::format("sizes {} have more than 2^63 elements", ToString(sizes)));
+  if (overflow)
+    return BadInput(fmt::format("sizes {} have more than 2^63 elements", ToString(sizes)));
   return n;
 }
 
@@ -297,7 +299,8 @@ std::string ToString(std::span<const int64_t> dims) {
 }
 
 std::string ToString(const View& view) {
-  return fmt::format("{}{}{}", DTypeName(view.dtype), ToString(std::span<const int64_t>(view.sizes)),
+  return fmt::format("{}{}{}", DTypeName(view.dtype),
+                     ToString(std::span<const int64_t>(view.sizes)),
                      ToString(std::span<const int64_t>(view.strides)));
 }
 

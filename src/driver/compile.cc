@@ -29,8 +29,8 @@ class Clock {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
-// A graph functionalized elsewhere writes each input back on its own: if another input shows the same
-// memory, eager PyTorch's answer cannot be had from it.
+// A graph functionalized elsewhere writes each input back on its own: if another input shows the
+// same memory, eager PyTorch's answer cannot be had from it.
 Status RefuseOverlappingWrites(const Program::Impl& program, const CallSignature& signature) {
   if (!program.functionalized_elsewhere) return {};
   for (const ir::WriteBack& write : program.source.write_backs) {
@@ -39,10 +39,12 @@ Status RefuseOverlappingWrites(const Program::Impl& program, const CallSignature
     for (size_t i = 0; i < signature.inputs.size(); ++i) {
       if (i == w || !signature.inputs[i].IsTensor()) continue;
       if (!MayOverlap(signature.inputs[w].tensor(), signature.inputs[i].tensor())) continue;
-      return BadInput(fmt::format(
-          "inputs '{}' (written) and '{}' share memory, and the file was functionalized before they "
-          "were known to: export the program without run_decompositions(), or pass separate tensors",
-          program.input_name(w), program.input_name(i)));
+      return BadInput(
+          fmt::format("inputs '{}' (written) and '{}' share memory, and the file was "
+                      "functionalized before they "
+                      "were known to: export the program without run_decompositions(), or pass "
+                      "separate tensors",
+                      program.input_name(w), program.input_name(i)));
     }
   }
   return {};
@@ -87,8 +89,8 @@ Status CheckContract(const Options& options, const Explanation& e) {
                          base.why);
     }
   }
-  return BadInput(fmt::format("a call copies {} bytes, max_copied_bytes allows {}{}", e.copied_bytes,
-                              options.max_copied_bytes, why));
+  return BadInput(fmt::format("a call copies {} bytes, max_copied_bytes allows {}{}",
+                              e.copied_bytes, options.max_copied_bytes, why));
 }
 
 }  // namespace
@@ -110,10 +112,9 @@ Result<std::shared_ptr<const Specialised>> Specialise(const Program::Impl& progr
   functionalize_options.version = options.functionalize == FunctionalizeVersion::kV1
                                       ? functionalize::FunctionalizeOptions::Version::kV1
                                       : functionalize::FunctionalizeOptions::Version::kV2;
-  PAL_TRY(s->functional,
-          functionalize::Functionalize(program.program, signature.inputs,
-                                       program.read_ahead->ByNode(data), functionalize_options,
-                                       remarks));
+  PAL_TRY(s->functional, functionalize::Functionalize(program.program, signature.inputs,
+                                                      program.read_ahead->ByNode(data),
+                                                      functionalize_options, remarks));
   double functionalize_ms = clock.Lap();
 
   s->optimized = s->functional;
@@ -121,10 +122,10 @@ Result<std::shared_ptr<const Specialised>> Specialise(const Program::Impl& progr
                             {.disabled = options.disabled_passes}, remarks));
   double optimize_ms = clock.Lap();
 
-  PAL_TRY(s->plan, reinplace::Reinplace(s->optimized, signature.inputs,
-                                        {.always_copy = options.always_copy,
-                                         .keep_order = options.keep_order},
-                                        remarks));
+  PAL_TRY(s->plan,
+          reinplace::Reinplace(
+              s->optimized, signature.inputs,
+              {.always_copy = options.always_copy, .keep_order = options.keep_order}, remarks));
   double reinplace_ms = clock.Lap();
 
   PAL_TRY(s->trace, interpret::InferMeta(s->optimized, signature.inputs));
@@ -186,7 +187,8 @@ Result<std::shared_ptr<const Specialised>> FindOrSpecialise(const Executable::Im
   if (!executable.by_key.contains(signature.key)) {
     executable.entries.emplace_front(signature.key, specialised);
     executable.by_key[signature.key] = executable.entries.begin();
-    while (static_cast<int>(executable.entries.size()) > std::max(1, executable.options.max_cached_signatures)) {
+    while (static_cast<int>(executable.entries.size()) >
+           std::max(1, executable.options.max_cached_signatures)) {
       executable.by_key.erase(executable.entries.back().first);
       executable.entries.pop_back();
     }

@@ -18,8 +18,7 @@ Result<std::shared_ptr<const Specialised>> Specialise(const Program::Impl& progr
 Explanation ExplainSpecialised(const Program::Impl& program, const Specialised& specialised);
 
 // One value per graph input from the caller's user inputs and the state: counts and kinds checked.
-Result<std::vector<Value>> AssembleInputs(const Program::Impl& program,
-                                          std::span<const Value> user,
+Result<std::vector<Value>> AssembleInputs(const Program::Impl& program, std::span<const Value> user,
                                           std::span<const Value> state);
 
 // From the cache, or compiled now. `compiled_now` tells which.

@@ -10,7 +10,8 @@
 namespace palimpsest::driver {
 namespace {
 
-// A value for every symbol: the least of its range, but at least 4, so that dims differ from 0 and 1.
+// A value for every symbol: the least of its range, but at least 4, so that dims differ from 0
+// and 1.
 SymBindings DefaultBindings(const ir::Graph& graph) {
   SymBindings bindings;
   auto bind = [&](const SymInt& expr) {
@@ -65,16 +66,34 @@ void Put(std::byte* at, DType dtype, uint64_t bits) {
   int64_t small = static_cast<int64_t>(bits % 4);
   double unit = static_cast<double>(bits >> 11) * 0x1p-53 * 2 - 1;
   switch (dtype) {
-    case DType::kB8: *reinterpret_cast<uint8_t*>(at) = bits & 1; break;
+    case DType::kB8:
+      *reinterpret_cast<uint8_t*>(at) = bits & 1;
+      break;
     case DType::kU8:
-    case DType::kI8: *reinterpret_cast<int8_t*>(at) = static_cast<int8_t>(small); break;
-    case DType::kI16: *reinterpret_cast<int16_t*>(at) = static_cast<int16_t>(small); break;
-    case DType::kI32: *reinterpret_cast<int32_t*>(at) = static_cast<int32_t>(small); break;
-    case DType::kI64: *reinterpret_cast<int64_t*>(at) = small; break;
-    case DType::kF16: *reinterpret_cast<Half*>(at) = Half(static_cast<float>(unit)); break;
-    case DType::kBF16: *reinterpret_cast<BFloat16*>(at) = BFloat16(static_cast<float>(unit)); break;
-    case DType::kF32: *reinterpret_cast<float*>(at) = static_cast<float>(unit); break;
-    case DType::kF64: *reinterpret_cast<double*>(at) = unit; break;
+    case DType::kI8:
+      *reinterpret_cast<int8_t*>(at) = static_cast<int8_t>(small);
+      break;
+    case DType::kI16:
+      *reinterpret_cast<int16_t*>(at) = static_cast<int16_t>(small);
+      break;
+    case DType::kI32:
+      *reinterpret_cast<int32_t*>(at) = static_cast<int32_t>(small);
+      break;
+    case DType::kI64:
+      *reinterpret_cast<int64_t*>(at) = small;
+      break;
+    case DType::kF16:
+      *reinterpret_cast<Half*>(at) = Half(static_cast<float>(unit));
+      break;
+    case DType::kBF16:
+      *reinterpret_cast<BFloat16*>(at) = BFloat16(static_cast<float>(unit));
+      break;
+    case DType::kF32:
+      *reinterpret_cast<float*>(at) = static_cast<float>(unit);
+      break;
+    case DType::kF64:
+      *reinterpret_cast<double*>(at) = unit;
+      break;
     case DType::kC64:
       reinterpret_cast<float*>(at)[0] = static_cast<float>(unit);
       reinterpret_cast<float*>(at)[1] = static_cast<float>(small);
@@ -148,9 +167,10 @@ Result<std::vector<Value>> DefaultInputs(const Program::Impl& program, uint64_t 
     } else if (type.kind == ir::Type::Kind::kNone) {
       inputs.emplace_back();
     } else {
-      return BadInput(fmt::format(
-          "input '{}' has no type annotation, so no default value can be made: give one with --input",
-          program.input_name(i)));
+      return BadInput(
+          fmt::format("input '{}' has no type annotation, so no default value can be made: give "
+                      "one with --input",
+                      program.input_name(i)));
     }
   }
   return inputs;

@@ -68,7 +68,8 @@ Status RefuseUnknown(const ir::Graph& graph, const op::OpTable& table) {
     }
   });
   if (unknown.empty()) return {};
-  std::string text = fmt::format("{} unknown operator{}:", unknown.size(), unknown.size() == 1 ? "" : "s");
+  std::string text =
+      fmt::format("{} unknown operator{}:", unknown.size(), unknown.size() == 1 ? "" : "s");
   bool lacks_kernel = false, lacks_library = false;
   for (const auto& [target, u] : unknown) {
     text += fmt::format(" {} ({} call{}{})", target, u.count, u.count == 1 ? "" : "s",
@@ -78,8 +79,9 @@ Status RefuseUnknown(const ir::Graph& graph, const op::OpTable& table) {
   }
   (void)table;
   if (lacks_library) {
-    text += "; load the library that defines them with --ops LIB (Operators::LoadLibrary), or declare "
-            "them with '# schema:' lines";
+    text +=
+        "; load the library that defines them with --ops LIB (Operators::LoadLibrary), or declare "
+        "them with '# schema:' lines";
   }
   if (lacks_kernel) text += "; palimpsest has no kernel for these operators of PyTorch yet";
   // An operator of PyTorch is something that we lack; any other is unknown to everybody.
@@ -110,11 +112,16 @@ Result<std::string> ReadFile(const std::string& path) {
 
 std::string KindName(ir::InputSpec::Kind kind) {
   switch (kind) {
-    case ir::InputSpec::Kind::kUser: return "user";
-    case ir::InputSpec::Kind::kParameter: return "parameter";
-    case ir::InputSpec::Kind::kBuffer: return "buffer";
-    case ir::InputSpec::Kind::kConstantTensor: return "constant tensor";
-    case ir::InputSpec::Kind::kConstant: return "constant";
+    case ir::InputSpec::Kind::kUser:
+      return "user";
+    case ir::InputSpec::Kind::kParameter:
+      return "parameter";
+    case ir::InputSpec::Kind::kBuffer:
+      return "buffer";
+    case ir::InputSpec::Kind::kConstantTensor:
+      return "constant tensor";
+    case ir::InputSpec::Kind::kConstant:
+      return "constant";
   }
   return "user";
 }
@@ -211,9 +218,7 @@ std::map<std::string, int> Program::CustomOperators() const {
   return counts;
 }
 
-Result<Session> Executable::NewSession() const {
-  return driver::NewSession(impl_->program, impl_);
-}
+Result<Session> Executable::NewSession() const { return driver::NewSession(impl_->program, impl_); }
 
 Result<Explanation> Executable::Explain() const {
   PAL_TRY(std::vector<Value> inputs, driver::DefaultInputs(*impl_->program, 0));

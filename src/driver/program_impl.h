@@ -26,9 +26,9 @@ struct Operators::State {
 
 struct Program::Impl {
   std::shared_ptr<Operators::State> ops;
-  ir::Graph source;                      // as it was read
-  ir::Graph program;                     // composite forms expanded; what runs
-  std::map<std::string, Tensor> state;   // parameters, buffers, constants by name, shared
+  ir::Graph source;                     // as it was read
+  ir::Graph program;                    // composite forms expanded; what runs
+  std::map<std::string, Tensor> state;  // parameters, buffers, constants by name, shared
   std::vector<Value> sample_inputs;
   bool has_samples = false;
   std::unique_ptr<driver::ReadAhead> read_ahead;
@@ -49,11 +49,11 @@ namespace driver {
 struct Specialised {
   CallSignature signature;
   ir::Graph functional, optimized;
-  interpret::Trace trace;                // of `optimized`
+  interpret::Trace trace;  // of `optimized`
   reinplace::BufferPlan plan;
   std::shared_ptr<const runtime::Executable> executable;
-  std::vector<bool> written;             // per storage of the signature
-  Explanation numbers;                   // without stages
+  std::vector<bool> written;  // per storage of the signature
+  Explanation numbers;        // without stages
 };
 
 }  // namespace driver
@@ -71,7 +71,7 @@ struct Executable::Impl {
 struct Session::Impl {
   std::shared_ptr<const Program::Impl> program;
   std::shared_ptr<const Executable::Impl> executable;  // null: the interpreter
-  std::vector<Value> state;              // per graph input; user inputs are None
+  std::vector<Value> state;                            // per graph input; user inputs are None
   std::map<Storage*, StorageRef> owned;  // storages private to this session, by themselves
   StorageRef arena;
   std::shared_ptr<op::Generator> generator;

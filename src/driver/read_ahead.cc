@@ -10,8 +10,8 @@ namespace palimpsest::driver {
 namespace {
 
 bool ReadsNumber(const ir::Node& node) {
-  return node.op != nullptr &&
-         (node.op->schema.Key() == "aten::item" || node.op->schema.Key() == "aten::_local_scalar_dense");
+  return node.op != nullptr && (node.op->schema.Key() == "aten::item" ||
+                                node.op->schema.Key() == "aten::_local_scalar_dense");
 }
 // The predicate of a cond is read ahead too: it decides which branch is compiled.
 bool IsCond(const ir::Node& node) { return node.target == "torch.ops.higher_order.cond"; }
@@ -33,7 +33,8 @@ class MayShare {
           ir::ForEachNode(arg, [&](ir::NodeId id) { Join(i, static_cast<size_t>(id.index)); });
         }
         for (const ir::NamedArgument& arg : node.kwargs) {
-          ir::ForEachNode(arg.value, [&](ir::NodeId id) { Join(i, static_cast<size_t>(id.index)); });
+          ir::ForEachNode(arg.value,
+                          [&](ir::NodeId id) { Join(i, static_cast<size_t>(id.index)); });
         }
       }
     }
@@ -137,9 +138,10 @@ ReadAhead::ReadAhead(const ir::Graph& program) {
     if (!keep[i] || node.op == nullptr) continue;
     writes = writes || node.op->schema.WritesAnything();
     if (node.op->traits.random || node.op->traits.effect) {
-      refused_ = fmt::format("{} decides a size or an index through a number read from memory; it "
-                             "draws random numbers or has effects, so it cannot be run ahead",
-                             node.target);
+      refused_ = fmt::format(
+          "{} decides a size or an index through a number read from memory; it "
+          "draws random numbers or has effects, so it cannot be run ahead",
+          node.target);
     }
   }
   written_inputs_.assign(program.num_inputs(), writes);
@@ -155,8 +157,8 @@ Result<std::vector<Value>> ReadAhead::Read(std::span<const Value> inputs) const 
     if (!number.IsTensor()) continue;
     const Tensor& t = number.tensor();  // a predicate
     if (t.dtype != DType::kB8 || t.numel() != 1) {
-      return BadInput(fmt::format("the predicate of a cond is {}, one bool is expected",
-                                  ToString(t.view())));
+      return BadInput(
+          fmt::format("the predicate of a cond is {}, one bool is expected", ToString(t.view())));
     }
     number = Value(*t.data_as<uint8_t>() != 0);
   }

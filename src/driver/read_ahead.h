@@ -29,10 +29,10 @@ class ReadAhead {
   std::map<ir::NodeId, Value> ByNode(std::span<const Value> numbers) const;
 
  private:
-  std::vector<ir::NodeId> nodes_;   // of the program
+  std::vector<ir::NodeId> nodes_;  // of the program
   std::shared_ptr<ir::Graph> slice_;
   std::vector<bool> written_inputs_;  // inputs whose storage the slice may write
-  std::string refused_;             // why the slice cannot be interpreted ahead; "" if it can
+  std::string refused_;               // why the slice cannot be interpreted ahead; "" if it can
 };
 
 }  // namespace palimpsest::driver

@@ -135,8 +135,8 @@ Result<Session> NewSession(std::shared_ptr<const Program::Impl> program,
     const std::string& name = program->input_spec(i).target;
     auto it = program->state.find(name);
     if (it == program->state.end()) {
-      return BadInput(fmt::format("the file has no data for '{}' (input '{}')", name,
-                                  program->input_name(i)));
+      return BadInput(
+          fmt::format("the file has no data for '{}' (input '{}')", name, program->input_name(i)));
     }
     session->state.emplace_back(it->second);
   }

@@ -55,10 +55,11 @@ Result<Value> Rebase(const Value& value, const std::map<Storage*, StorageRef>& m
   if (it == merged.end()) return value;
   int64_t shift = t.storage->data() - it->second->data();
   if (shift % t.item_size() != 0) {
-    return BadInput(fmt::format(
-        "two inputs share memory, and the elements of {} lie {} bytes after the start of the shared "
-        "block, which is no multiple of the element size: pass views of one storage",
-        ToString(t.view()), shift));
+    return BadInput(
+        fmt::format("two inputs share memory, and the elements of {} lie {} bytes after the start "
+                    "of the shared "
+                    "block, which is no multiple of the element size: pass views of one storage",
+                    ToString(t.view()), shift));
   }
   Tensor moved = t;
   moved.storage = it->second;

@@ -15,13 +15,14 @@
 namespace palimpsest::driver {
 
 struct CallSignature {
-  std::vector<Value> inputs;         // shape-only, one per graph input; sharing shows in the storages
+  std::vector<Value> inputs;  // shape-only, one per graph input; sharing shows in the storages
   std::vector<StorageRef> storages;  // of the call, in order of appearance
   std::string key;
 };
 
-// Storages whose byte ranges meet count as one: inputs are rebased onto a merged storage that reaches
-// from the lowest to the highest byte. kBadInput if an element then lies between two others.
+// Storages whose byte ranges meet count as one: inputs are rebased onto a merged storage that
+// reaches from the lowest to the highest byte. kBadInput if an element then lies between two
+// others.
 Result<std::vector<Value>> MergeStorages(std::span<const Value> inputs);
 
 // `inputs`: as MergeStorages gives them; `data`: numbers read ahead.

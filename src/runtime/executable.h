@@ -39,7 +39,7 @@ struct Instruction {
   std::vector<Value> args;
   std::vector<reinplace::Place> operands;
   std::vector<reinplace::Place> results;
-  std::string name;          // for errors: "aten::add.Tensor (add_1)"
+  std::string name;  // for errors: "aten::add.Tensor (add_1)"
   std::string source_place;
 };
 
@@ -59,10 +59,10 @@ struct Executable {
 
 // What one call runs on.
 struct Frame {
-  std::vector<StorageRef> storages;   // of the inputs, numbered as in the signature
-  StorageRef arena;                   // kept from call to call, grown when needed
+  std::vector<StorageRef> storages;  // of the inputs, numbered as in the signature
+  StorageRef arena;                  // kept from call to call, grown when needed
   op::Generator* generator = nullptr;
-  int64_t copied_bytes = 0;           // out: counted while running
+  int64_t copied_bytes = 0;  // out: counted while running
 };
 
 // REQUIRES: `trace` is InferMeta of `graph`, `plan` its checked plan.

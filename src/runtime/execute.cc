@@ -77,8 +77,8 @@ Result<Memory> PrepareMemory(const Executable& executable, Frame& frame) {
 template <typename F>
 void ForEachPiece(const CopyStep::Run& run, F&& f) {
   for (int64_t k = 0; k < run.count; ++k) {
-    f(run.source_offset + k * run.source_stride, run.destination_offset + k * run.destination_stride,
-      run.bytes);
+    f(run.source_offset + k * run.source_stride,
+      run.destination_offset + k * run.destination_stride, run.bytes);
   }
 }
 

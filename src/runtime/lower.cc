@@ -99,11 +99,11 @@ struct State {
     }
     if (instruction.op == nullptr || !instruction.op->kernel) {
       Error error{ErrorKind::kUnsupported, "", "", graph.PlaceOf(node)};
-      error.message = fmt::format(
-          "operator '{}' (node '{}') has no kernel: {}", node.target, node.name,
-          instruction.op && instruction.op->traits.custom
-              ? "load the library that defines it with --ops"
-              : "palimpsest does not implement it yet");
+      error.message =
+          fmt::format("operator '{}' (node '{}') has no kernel: {}", node.target, node.name,
+                      instruction.op && instruction.op->traits.custom
+                          ? "load the library that defines it with --ops"
+                          : "palimpsest does not implement it yet");
       return error;
     }
     instruction.operands = step.operands;

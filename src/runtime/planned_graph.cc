@@ -31,9 +31,12 @@ std::string Describe(const Place& place, const Executable& executable,
   int64_t offset = place.view.offset * place.view.item_size();
   std::string plus = offset == 0 ? "" : fmt::format("+{}", offset);
   switch (slot.kind) {
-    case Buffer::Kind::kTemp: return fmt::format("arena+{}", slot.arena_offset + offset);
-    case Buffer::Kind::kOutput: return "fresh" + plus;
-    case Buffer::Kind::kInput: return "in " + names[static_cast<size_t>(slot.storage)] + plus;
+    case Buffer::Kind::kTemp:
+      return fmt::format("arena+{}", slot.arena_offset + offset);
+    case Buffer::Kind::kOutput:
+      return "fresh" + plus;
+    case Buffer::Kind::kInput:
+      return "in " + names[static_cast<size_t>(slot.storage)] + plus;
   }
   return "";
 }
@@ -51,7 +54,8 @@ ir::Graph PlannedGraph(const ir::Graph& graph, const reinplace::BufferPlan& plan
     if (compute == nullptr) continue;
     node_of_step[static_cast<int>(i)] = compute->node;
     // A node without fresh results (a custom operator) lies where what it writes lies.
-    const std::vector<Place>& places = compute->results.empty() ? compute->operands : compute->results;
+    const std::vector<Place>& places =
+        compute->results.empty() ? compute->operands : compute->results;
     if (!places.empty()) planned.place_of[compute->node] = Describe(places[0], executable, names);
     for (int before : plan.steps[i].after) {
       auto it = node_of_step.find(before);
