@@ -220,7 +220,9 @@ struct Graph {
   std::string PlaceOf(const Node& node) const;  // the user's source line, else "FILE:LINE", else ""
 
  private:
+  friend void Compact(Graph& graph, const std::vector<bool>& keep);
   std::map<std::string, int, std::less<>> used_names_;
+  size_t scanned_nodes_ = 0;  // the names of the nodes before are in used_names_
 };
 
 // Removes the nodes whose flag is false and renumbers everything that names a node (arguments,
