@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "base/id.h"
-#include "functionalize/emitter.h"
+#include "ir/emitter.h"
 #include "palimpsest/value.h"
 
 namespace palimpsest::functionalize {
@@ -29,7 +29,7 @@ using BaseId = Id<struct BaseTag>;
 
 class Bases {
  public:
-  explicit Bases(Emitter* emit) : emit_(emit) {}
+  explicit Bases(ir::Emitter* emit) : emit_(emit) {}
 
   // A tensor of the functional graph that exists as `node`: an input, or a fresh result. Makes the
   // base if its storage is new.
@@ -72,7 +72,7 @@ class Bases {
   const Base& base(BaseId id) const { return bases_[static_cast<size_t>(id.index)]; }
   Result<ir::NodeId> EmitView(const Base& b, const View& view);
 
-  Emitter* emit_;
+  ir::Emitter* emit_;
   std::vector<Base> bases_;
   std::unordered_map<const Storage*, BaseId> index_;
 };

@@ -174,7 +174,7 @@ Status CallV2(State& state, const Call& call, const WrittenTensors& written) {
   for (size_t b = 0; b < encoder.order.size(); ++b) {
     BaseId base = encoder.order[b];
     state.bases.SetNewest(base, state.emit.GetItem(node, first + static_cast<int64_t>(b), "getitem",
-                                                   TypeOf(state.bases.Layout(base))));
+                                                   ir::TypeOf(state.bases.Layout(base))));
   }
   return {};
 }
@@ -192,15 +192,16 @@ Status WriteV1(State& state, const Value& arg, ir::NodeId node) {
     if (!element.IsTensor()) continue;
     View view = element.tensor().view();
     view.offset = 0;
-    ir::NodeId item = state.emit.GetItem(node, static_cast<int64_t>(i), "getitem", TypeOf(view));
+    ir::NodeId item =
+        state.emit.GetItem(node, static_cast<int64_t>(i), "getitem", ir::TypeOf(view));
     PAL_TRY(state.bases.Write(element.tensor(), item, view));
   }
   return {};
 }
 
 ir::Type CopyType(const Value& arg) {
-  if (!arg.IsTensor()) return TypeOf(arg);
-  return TypeOf(arg.tensor().view());
+  if (!arg.IsTensor()) return ir::TypeOf(arg);
+  return ir::TypeOf(arg.tensor().view());
 }
 
 Status CallV1(State& state, const Call& call) {

@@ -54,7 +54,7 @@ void CopyHeader(const ir::Graph& program, ir::Graph* graph) {
 
 // A concrete type for an input: the call's sizes and strides.
 ir::Type InputType(const ir::Node& node, const Value& value) {
-  if (value.IsTensor()) return TypeOf(value.tensor().view());
+  if (value.IsTensor()) return ir::TypeOf(value.tensor().view());
   if (node.type.kind == ir::Type::Kind::kSym && value.Is<int64_t>()) {
     ir::Type type = node.type;
     type.sym = SymInt(value.As<int64_t>());
@@ -70,7 +70,7 @@ Result<ir::Argument> State::Read(const Value& value) {
     PAL_TRY(ir::NodeId node, bases.Read(value.tensor()));
     return ir::Argument(node);
   }
-  if (!value.IsList()) return Constant(value);
+  if (!value.IsList()) return ir::Argument::FromValue(value);
   ir::Argument::List list;
   list.reserve(value.list().size());
   for (const Value& v : value.list()) {
@@ -97,7 +97,7 @@ void State::AddElements(const Call& call, const Value::List& list, ir::NodeId no
     auto named = element_names.find({call.node, static_cast<int64_t>(k)});
     std::string stem = named == element_names.end() ? "getitem" : named->second;
     ir::NodeId element =
-        emit.GetItem(node, static_cast<int64_t>(k), std::move(stem), TypeOf(list[k]));
+        emit.GetItem(node, static_cast<int64_t>(k), std::move(stem), ir::TypeOf(list[k]));
     AddResults(call, list[k], element);
   }
 }
@@ -115,7 +115,7 @@ Status State::Compute(const Call& call) {
   ForEachTensor(call.result, [&](const Tensor& t) { computes = computes || !bases.Has(t); });
   if (!computes) return {};
   PAL_TRY(std::vector<ir::Argument> args, ReadAll(call.args));
-  ir::NodeId node = emit.Call(*call.op, call.node->name, std::move(args), TypeOf(call.result));
+  ir::NodeId node = emit.Call(*call.op, call.node->name, std::move(args), ir::TypeOf(call.result));
   AddResults(call, call.result, node);
   return {};
 }

@@ -57,7 +57,7 @@ Result<NewElements> Cast(State& state, NewElements value, DType dtype) {
   }
   args[0] = value.node;
   args[static_cast<size_t>(op->schema.FindArg("dtype"))] = dtype;
-  return NewElements{state.emit.Call(*op, "_to_copy", std::move(args), TypeOf(view)), view};
+  return NewElements{state.emit.Call(*op, "_to_copy", std::move(args), ir::TypeOf(view)), view};
 }
 
 // copy_: the source itself, expanded and converted, is what is written.
@@ -120,7 +120,7 @@ Status State::InPlace(const Call& call, size_t written) {
   PAL_TRY(std::vector<ir::Argument> functional_args, ReadAll(args));
   std::string stem = call.node->name;
   if (stem.ends_with("_")) stem.pop_back();
-  ir::NodeId node = emit.Call(*twin, stem, std::move(functional_args), TypeOf(view));
+  ir::NodeId node = emit.Call(*twin, stem, std::move(functional_args), ir::TypeOf(view));
   PAL_TRY(NewElements value, Cast(*this, {node, view}, self.dtype));
   return bases.Write(self, value.node, value.view);
 }

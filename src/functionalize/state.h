@@ -8,9 +8,9 @@
 
 #include "base/remark.h"
 #include "functionalize/bases.h"
-#include "functionalize/emitter.h"
 #include "functionalize/functionalize.h"
 #include "interpret/interpret.h"
+#include "ir/emitter.h"
 
 namespace palimpsest::functionalize {
 
@@ -27,7 +27,7 @@ struct State {
   const FunctionalizeOptions& options;
   RemarkSink& remarks;
   ir::Graph graph;  // the result
-  Emitter emit{&graph};
+  ir::Emitter emit{&graph};
   Bases bases{&emit};
 
   // functionalize.cc

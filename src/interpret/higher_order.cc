@@ -55,8 +55,7 @@ Status CheckInside(const View& view, const Tensor& base) {
 
 }  // namespace
 
-Result<Value> Walker::ViewOfBase(const ir::BaseView& view, const Tensor& original,
-                                 const Tensor& copy) {
+Result<Value> Walker::ViewOfBase(const ir::BaseView& view, const Tensor& copy) {
   using Kind = ir::BaseView::Kind;
   Tensor result = copy;
   if (view.kind == Kind::kBase) return Value(std::move(result));
@@ -76,13 +75,6 @@ Result<Value> Walker::ViewOfBase(const ir::BaseView& view, const Tensor& origina
     return BadInput("size and stride of a view differ in length");
   }
   if (view.dtype.Is<DType>()) result.dtype = view.dtype.As<DType>();
-  // The offset counts from the start of the base's storage, of which the copy leaves out the
-  // elements before the base.
-  int64_t before = original.offset * original.item_size();
-  if (before % result.item_size() != 0) {
-    return Refused("dtype_view_impossible", "the base's offset does not fit the view's dtype");
-  }
-  result.offset -= before / result.item_size();
   PAL_TRY(CheckInside(result, copy));
   return Value(std::move(result));
 }
@@ -104,11 +96,9 @@ Result<Value> Walker::RunFunctionalized(size_t i) {
   PAL_TRY(ir::FunctionalizedCall call, ir::DecodeFunctionalized(graph_, graph_.nodes[i]));
   InnerCall inner;
   inner.op = call.op;
-  std::vector<Tensor> originals;
   for (const ir::Argument& base : call.bases) {
     Value value = Resolve(base);
     if (!value.IsTensor()) return BadInput("a written argument is no tensor");
-    originals.push_back(value.tensor());
     PAL_TRY(Tensor copy, CopyWithStrides(value.tensor(), *shared_));
     copy.object = shared_->next_object++;
     inner.bases.push_back(std::move(copy));
@@ -126,8 +116,7 @@ Result<Value> Walker::RunFunctionalized(size_t i) {
       } else if (view.kind == ir::BaseView::Kind::kFresh) {
         PAL_TRY(element, FreshOut(view));
       } else if (view.kind != ir::BaseView::Kind::kNone) {
-        size_t b = static_cast<size_t>(view.base);
-        PAL_TRY(element, ViewOfBase(view, originals[b], inner.bases[b]));
+        PAL_TRY(element, ViewOfBase(view, inner.bases[static_cast<size_t>(view.base)]));
       }
       GiveObjects(element);
       views.push_back(std::move(element));

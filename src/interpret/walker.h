@@ -51,7 +51,7 @@ class Walker {
   // higher_order.cc
   Result<Value> RunHigherOrder(size_t i);
   Result<Value> RunFunctionalized(size_t i);
-  Result<Value> ViewOfBase(const ir::BaseView& view, const Tensor& original, const Tensor& copy);
+  Result<Value> ViewOfBase(const ir::BaseView& view, const Tensor& copy);
   Result<Value> FreshOut(const ir::BaseView& view);
   Result<Value> RunRegion(size_t i, const ir::Argument& subgraph, std::vector<Value> operands);
   Result<Value> RunCond(size_t i);
