@@ -1,0 +1,14 @@
+#include "kernels/reduce.h"
+
+namespace palimpsest::kernels {
+
+Status RegisterReductions(op::OpTable& table) {
+  for (auto* family :
+       {RegisterReduceSums, RegisterReduceExtremes, RegisterReduceIndices, RegisterReduceLogic,
+        RegisterReduceMoments, RegisterReduceNorms, RegisterScans}) {
+    PAL_TRY(family(table));
+  }
+  return {};
+}
+
+}  // namespace palimpsest::kernels
