@@ -47,7 +47,7 @@ struct ImportedProgram {
   ir::Graph graph;
   // Parameters, buffers and constant tensors by InputSpec::target. Tied and overlapping ones share
   // a Storage. The memory of a storage may be a *read-only* mapping of the file: a program that
-  // writes it needs a copy (PrivateCopy).
+  // writes it needs a copy.
   std::map<std::string, Tensor> constants;
   // One value per user input (constants included), in order. Absent if the file has none or if
   // they cannot be read; `remarks` says why.
@@ -67,10 +67,5 @@ Result<ImportedProgram> ImportPt2(const std::string& path, const op::OpTable& op
 
 // True if the file begins like a zip archive: ImportPt2 is the reader for it.
 bool LooksLikeArchive(const std::string& path);
-
-// Memory of the same contents that the caller may write. Where `storage` is a mapping of a file, a
-// copy-on-write mapping of the same bytes (pages are copied when they are first written), otherwise
-// newly allocated.
-Result<StorageRef> PrivateCopy(const StorageRef& storage);
 
 }  // namespace palimpsest::importing
