@@ -3,9 +3,8 @@
 namespace palimpsest::kernels {
 
 Status RegisterReductions(op::OpTable& table) {
-  for (auto* family :
-       {RegisterReduceSums, RegisterReduceExtremes, RegisterReduceIndices, RegisterReduceLogic,
-        RegisterReduceMoments, RegisterReduceNorms, RegisterScans}) {
+  for (auto* family : {RegisterReduceSums, RegisterReduceExtremes, RegisterReduceLogic,
+                       RegisterReduceMoments, RegisterReduceNorms, RegisterScans}) {
     PAL_TRY(family(table));
   }
   return {};

@@ -10,7 +10,6 @@ Status RegisterReductions(op::OpTable& table);
 // By file.
 Status RegisterReduceSums(op::OpTable& table);
 Status RegisterReduceExtremes(op::OpTable& table);
-Status RegisterReduceIndices(op::OpTable& table);
 Status RegisterReduceLogic(op::OpTable& table);
 Status RegisterReduceMoments(op::OpTable& table);
 Status RegisterReduceNorms(op::OpTable& table);
