@@ -5,16 +5,18 @@
 //       select: "f32[3][1]cpu" = torch.ops.aten.select.int(x, 0, 0)
 //       return (select,)
 //
-// Read: print_readable() with and without strides, TORCH_LOGS=aot_graphs,post_grad_graphs with their
-// log prefixes, nested classes for subgraphs, "# File:" comments, and the comment lines of ours
+// Read: print_readable() with and without strides, TORCH_LOGS=aot_graphs,post_grad_graphs with
+// their log prefixes, nested classes for subgraphs, "# File:" comments, and the comment lines of
+// ours
 // (# schema, # storage, # phase, # write-back, # order, # place). Print then parse is the identity.
 #pragma once
 
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "palimpsest/result.h"
 #include "ir/graph.h"
+#include "palimpsest/result.h"
 
 namespace palimpsest::ir {
 
@@ -23,8 +25,12 @@ namespace palimpsest::ir {
 // (driver/ names them all at once).
 Result<Graph> ParseText(std::string_view text, const op::OpTable& ops, std::string file_name = "");
 
+// All graphs of a text that holds several, such as the log of a compilation.
+Result<std::vector<Graph>> ParseAllTexts(std::string_view text, const op::OpTable& ops,
+                                         std::string file_name = "");
+
 struct PrintOptions {
-  bool places = true;     // "# File:" comments
+  bool places = true;  // "# File:" comments
   bool strides = true;
 };
 std::string Print(const Graph& graph, const PrintOptions& options = {});
