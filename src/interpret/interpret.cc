@@ -160,7 +160,8 @@ Status Walker::SetInputs(std::span<const Value> inputs) {
 // All values are read before any input is written: write-backs may swap two inputs.
 Status Walker::WriteBack() {
   struct Pending {
-    Tensor destination, value;
+    Tensor destination, value;  // as it is read
+    Tensor produced;            // as the graph made it
   };
   std::vector<Pending> pending;
   for (const ir::WriteBack& write : graph_.write_backs) {
@@ -168,16 +169,44 @@ Status Walker::WriteBack() {
     if (!input.IsTensor() || !value.IsTensor()) {
       return InternalError("a write-back between values that are no tensors");
     }
-    if (input.tensor().storage == value.tensor().storage) {
-      PAL_TRY(Tensor copy, CopyWithStrides(value.tensor(), *shared_));
-      value = Value(std::move(copy));
-    }
     PAL_TRY(View view, WriteBackView(input.tensor(), value.tensor().view()));
-    pending.push_back({Tensor(view, input.tensor().storage), value.tensor()});
+    Pending p{Tensor(view, input.tensor().storage), value.tensor(), value.tensor()};
+    if (IsInputStorage(p.produced)) {
+      PAL_TRY(p.value, CopyWithStrides(p.produced, *shared_));
+      p.produced.storage = nullptr;
+    }
+    pending.push_back(std::move(p));
   }
-  if (!shared_->on_memory) return {};
-  for (const Pending& p : pending) op::CopyElements(p.value, p.destination);
+  for (const Pending& p : pending) {
+    if (shared_->on_memory) op::CopyElements(p.value, p.destination);
+    if (p.produced.storage != nullptr) RepointOutputs(p.produced, p.destination);
+  }
   return {};
+}
+
+bool Walker::IsInputStorage(const Tensor& t) const {
+  for (size_t i = 0; i < graph_.num_inputs(); ++i) {
+    const Value& input = trace_.values[i];
+    if (input.IsTensor() && input.tensor().storage == t.storage) return true;
+  }
+  return false;
+}
+
+// Note [Outputs of written inputs]. The value of a write-back ends in the input: an output that is
+// this value, or a view of it, is the input, or a view of it, in eager PyTorch.
+void Walker::RepointOutputs(const Tensor& value, const Tensor& destination) {
+  for (Value& output : trace_.outputs) {
+    ForEachTensorMutable(output, [&](Tensor& t) {
+      if (t.storage != value.storage) return;
+      if (value.view() == destination.view()) {
+        t.storage = destination.storage;
+      } else if (t.view() == value.view()) {
+        int64_t object = t.object;
+        t = destination;
+        t.object = object;
+      }
+    });
+  }
 }
 
 void Walker::NoteRelayouts(std::span<const Value> inputs) {

@@ -45,6 +45,8 @@ class Walker {
   Result<Value> RunCall(size_t i);
   Result<Value> GetItem(const ir::Node& node);
   Status WriteBack();
+  bool IsInputStorage(const Tensor& t) const;
+  void RepointOutputs(const Tensor& value, const Tensor& destination);
   void NoteRelayouts(std::span<const Value> inputs);
   void FindLastUses();
 
