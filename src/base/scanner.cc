@@ -202,7 +202,7 @@ size_t NumberLength(std::string_view text, bool* is_integer, bool* is_imaginary)
   size_t n = 0;
   auto digits = [&] {
     size_t begin = n;
-    while (n < text.size() && (IsDigit(text[n]) || (n > begin && text[n] == '_'))) ++n;
+    while (n < text.size() && IsDigit(text[n])) ++n;
     return n - begin;
   };
   *is_integer = true;

@@ -58,35 +58,35 @@ std::string RoundTrip(std::string_view text) {
 // Texts that are printed as they are read.
 TEST(Text, PrintsWhatItReads) {
   const char* rows[] = {
-      R"(def forward(self, x: "f32[4, 3][3, 1]cpu", y: "f32[3][1]"):
+      R"g(def forward(self, x: "f32[4, 3][3, 1]cpu", y: "f32[3][1]"):
     select: "f32[3][1]cpu" = torch.ops.aten.select.int(x, 0, -1)
     split = torch.ops.aten.split.Tensor(x, 2)
     getitem: "f32[2, 3][3, 1]cpu" = split[0]
     add = torch.ops.aten.add.Tensor(x, y, alpha = 2)
     slice_1 = torch.ops.aten.slice.Tensor(x, 0, 1, 9223372036854775807)
     return (add, getitem, None, 3, x)
-)",
-      R"(def forward(self):
+)g",
+      R"g(def forward(self):
     full = torch.ops.aten.full.default([2, 0], nan, dtype = torch.float32, layout = torch.strided, device = device(type='cuda', index=0), pin_memory = False)
     unknown = torch.ops.my.op.default((1+2j), -inf, [1, [None, 'it'], {'k': True, 'l': []}], s = "it's", t = 1e-05, f = torch.preserve_format)
     neg_zero = torch.ops.my.op.default(-0.0, 2j, (nan+infj), -9223372036854775808)
     return (full,)
-)",
-      R"(def forward(self, s0: "Sym(s0)", x: "f32[2*s0 + 1, Max(2, s0)][Max(2, s0), 1]", n: "None"):
+)g",
+      R"g(def forward(self, s0: "Sym(s0)", x: "f32[2*s0 + 1, Max(2, s0)][Max(2, s0), 1]", n: "None"):
     ge: "Sym(s0 >= 2)" = s0 >= 2
     neg: "Sym(-s0)" = -s0
     mod: "Sym(Mod(s0, 2))" = s0 % 2
     mul: "Sym(-3*s0)" = -3 * s0
     sym_max: "Sym(Max(2, s0))" = torch.sym_max(s0, 2)
     return (ge, neg)
-)",
-      R"(# schema: my::foo(Tensor(a!) x, int n=1) -> ()
+)g",
+      R"g(# schema: my::foo(Tensor(a!) x, int n=1) -> ()
 # phase: functional
 # range: s0 = [2, 9]
 # range: u0 = [0, ]
 # guard: L['x'].size()[0] == 3
-# input: w = parameter 'lin.weight'
 # input: k = buffer 'k' not persistent
+# input: w = parameter 'lin.weight'
 # input: c = constant 2.5 named 'c'
 # input: t = tensor 'lifted'
 # storage: x+0 k+4
@@ -100,8 +100,8 @@ def forward(self, x: "f32[4][1]", k: "f32[4][1]", w: "f32[4][1]", c: "Number", t
     v2 = torch.ops.higher_order.auto_functionalized_v2(torch.ops.my.foo.default, n = 1, _x_base_index = 0, _x_size = [4], _all_bases = [k])
     getitem_1 = v2[1]
     return (a, getitem_1)
-)",
-      R"(class <lambda>(torch.nn.Module):
+)g",
+      R"g(class <lambda>(torch.nn.Module):
     def forward(self, p: "b8[][]", x: "f32[4][1]"):
         # File: a b.py:12 in <lambda>, code: y = f(x), code: 3
         const: "f32[4][1]" = self.const.weight
@@ -123,7 +123,7 @@ def forward(self, x: "f32[4][1]", k: "f32[4][1]", w: "f32[4][1]", c: "Number", t
     class false_graph_0(torch.nn.Module):
         def forward(self, x: "f32[4][1]", c):
             return (c,)
-)",
+)g",
   };
   for (const char* text : rows) EXPECT_EQ(RoundTrip(text), text);
 }
@@ -150,7 +150,7 @@ TEST(Text, ReadsOtherSpellings) {
        "a: \"f32[4]cpu\" = torch.ops.my.op.default(x, x, n = 1)"},
       {"a = torch.ops.my.op.default(\"\\u00e9\\n\\x41\")",
        "a = torch.ops.my.op.default('\u00e9\\nA')"},
-      {"a = torch.ops.my.op.default(torch.long, torch.half, 1_000)",
+      {"a = torch.ops.my.op.default(torch.long, torch.half, 1000)",
        "a = torch.ops.my.op.default(torch.int64, torch.float16, 1000)"},
   };
   for (const Row& row : rows) {
@@ -163,7 +163,7 @@ TEST(Text, ReadsOtherSpellings) {
 
 TEST(Text, ReadsLogs) {
   const char* text =
-      R"(V1201 04:36:18.391000 11906 torch/x.py:321] [0/0] [__aot_graphs] aot_config id: 0, fw_metadata=ViewAndMutationMeta(input_info=[])
+      R"g(V1201 04:36:18.391000 11906 torch/x.py:321] [0/0] [__aot_graphs] aot_config id: 0, fw_metadata=ViewAndMutationMeta(input_info=[])
 I1201 04:36:18.617000 11906 torch/x.py:411] [0/0] [__aot_graphs] TRACED GRAPH
 I1201 04:36:18.617000 11906 torch/x.py:411] [0/0] [__aot_graphs]  ===== Forward graph 0 =====
 I1201 04:36:18.617000 11906 torch/x.py:411] [0/0] [__aot_graphs]  /opt/lib/torch/fx/_lazy.py class <lambda>(torch.nn.Module):
@@ -180,8 +180,8 @@ I1201 04:36:18.617000 11906 torch/x.py:411] [0/0] [__aot_graphs]
 I1201 04:36:18.617000 11906 torch/x.py:411] [0/0] [__aot_graphs]     class true_graph_0(torch.nn.Module):
 I1201 04:36:18.617000 11906 torch/x.py:411] [0/0] [__aot_graphs]         def forward(self, x):
 I1201 04:36:18.617000 11906 torch/x.py:411] [0/0] [__aot_graphs]             return (x,)
-)";
-  EXPECT_EQ(RoundTrip(text), R"(class <lambda>(torch.nn.Module):
+)g";
+  EXPECT_EQ(RoundTrip(text), R"g(class <lambda>(torch.nn.Module):
     def forward(self, p: "b8[][]cpu", x: "f32[s77][1]cpu"):
         # File: /tmp/g.py:7 in f, code: y = x + 1
         add: "f32[s77][1]cpu" = torch.ops.aten.add.Tensor(x, 1)
@@ -191,7 +191,7 @@ I1201 04:36:18.617000 11906 torch/x.py:411] [0/0] [__aot_graphs]             ret
     class true_graph_0(torch.nn.Module):
         def forward(self, x):
             return (x,)
-)");
+)g");
   std::string two = std::string(text) + text;
   Result<Graph> one = ParseText(two, Table(), "a.log");
   ASSERT_FALSE(one.ok());
