@@ -55,8 +55,12 @@ struct ComputeStep {
   ir::NodeId node;
   // One per tensor operand, in the order of ForEachTensor over the operator's arguments.
   std::vector<Place> operands;
-  // One per fresh tensor result of the operator, lists flattened.
+  // One per fresh tensor result of the operator, lists flattened. The result of a tied operator has
+  // the place of its tied operand.
   std::vector<Place> results;
+  // A copy that is too fine for runs (Note [Coarse bases]) runs as the program's own copy operator:
+  // it counts as a copy step of this many bytes.
+  int64_t copied_bytes = 0;
 };
 
 struct Step {

@@ -1,4 +1,5 @@
-// Reinplace: decides in which buffer every value lives, with few copied bytes (docs/reinplacing.md).
+// Reinplace: decides in which buffer every value lives, with few copied bytes
+// (docs/reinplacing.md).
 //
 // First form: value numbers per piece of a base, places and saves, greedy, never worse than the
 // program as written. Every plan is replayed by the checker before it is returned.
