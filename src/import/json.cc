@@ -112,8 +112,13 @@ class Handler {
   bool Int64(int64_t v) {
     return Scalar([=](JsonTape& t) { t.PutInt(v); });
   }
-  // Beyond int64: a number that no integer field may hold.
-  bool Uint64(uint64_t v) { return Double(static_cast<double>(v)); }
+  // Beyond int64 it becomes a number that no integer field may hold.
+  bool Uint64(uint64_t v) {
+    if (v <= static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
+      return Int64(static_cast<int64_t>(v));
+    }
+    return Double(static_cast<double>(v));
+  }
   bool Double(double v) {
     return Scalar([=](JsonTape& t) { t.PutDouble(v); });
   }

@@ -30,7 +30,7 @@ enum class Global : uint8_t {
   kOrderedDict,       // () -> an empty dictionary
   kRebuildV2,         // (storage, offset, size, stride, requires_grad, hooks[, metadata]) -> tensor
   kRebuildV3,         // the same with a dtype before the metadata
-  kRebuildParameter,  // (tensor, requires_grad, hooks) -> the tensor
+  kRebuildParameter,  // (tensor, requires_grad, hooks[, attributes]) -> the tensor
   kTypedStorage,      // elements of one dtype
   kUntypedStorage,    // bytes
   kDType,             // an element type
@@ -47,6 +47,7 @@ constexpr KnownGlobal kGlobals[] = {
     {"torch._utils _rebuild_tensor_v2", Global::kRebuildV2, {}},
     {"torch._utils _rebuild_tensor_v3", Global::kRebuildV3, {}},
     {"torch._utils _rebuild_parameter", Global::kRebuildParameter, {}},
+    {"torch._utils _rebuild_parameter_with_state", Global::kRebuildParameter, {}},
     {"torch Size", Global::kSize, {}},
     {"torch device", Global::kDevice, {}},
     {"torch.storage UntypedStorage", Global::kUntypedStorage, DType::kU8},
@@ -441,7 +442,7 @@ Status PickleMachine::StepReduce() {
       return {};
     }
     case Global::kRebuildParameter:
-      if (items.size() != 3 || kind(items[0]) != Kind::kTensor) return wrong;
+      if (items.size() < 3 || items.size() > 4 || kind(items[0]) != Kind::kTensor) return wrong;
       Push(items[0]);
       return {};
     case Global::kSize:
