@@ -82,10 +82,6 @@ void FillNumbers(const ResultSpec& spec, std::span<const Value> numbers, size_t*
 }
 
 Result<MetaCall> RunMeta(const Op& op, std::span<const Value> args) {
-  if (args.size() != op.schema.args.size()) {
-    return InternalError(
-        fmt::format("{} is called with {} arguments", op.schema.ToString(), args.size()));
-  }
   if (!op.meta) {
     return Error{ErrorKind::kUnknownOperator, "",
                  fmt::format("operator {} is known by its schema only: load the library that "

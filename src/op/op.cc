@@ -18,6 +18,7 @@
 #include <algorithm>
 
 #include "op/call.h"
+#include "op/check_arguments.h"
 
 namespace palimpsest::op {
 namespace {
@@ -134,6 +135,13 @@ KernelFn InplaceKernel(const OpTable* table) {
   };
 }
 
+MetaFn Checked(MetaFn meta) {
+  return [meta = std::move(meta)](MetaCall& call) -> Status {
+    PAL_TRY(CheckArguments(call.op.schema, call.args));
+    return meta(call);
+  };
+}
+
 Status CheckRegistration(const Op& op) {
   const Schema& schema = op.schema;
   auto refuse = [&](std::string_view why) {
@@ -234,6 +242,7 @@ Status OpTable::Register(Op op) {
   } else if (!op.meta && ReturnsOnlyWrittenArguments(op.schema)) {
     op.meta = ReturnWrittenArguments;
   }
+  if (op.meta) op.meta = Checked(std::move(op.meta));
   ops_.emplace(std::move(key), std::make_unique<Op>(std::move(op)));
   return {};
 }

@@ -139,7 +139,9 @@ class OpTable {
   OpTable(const OpTable&) = delete;
   OpTable& operator=(const OpTable&) = delete;
 
-  // The one way in. Error kUsage if the key exists or the schema and the rest do not fit.
+  // The one way in. Error kUsage if the key exists or the schema and the rest do not fit. What the
+  // operator leaves unsaid is derived (Note [Derived meta and kernel] in op.cc); before every meta
+  // function the arguments are checked against the schema (check_arguments.h).
   Status Register(Op op);
   const Op* Find(std::string_view key) const;           // "aten::add.Tensor"; nullptr if unknown
   const Op* FindTarget(std::string_view target) const;  // "torch.ops.aten.add.Tensor", "_operator.add"
