@@ -120,6 +120,7 @@ class Planner {
   };
   std::vector<Destination> Destinations(const FlowNode& node, size_t k,
                                         const PlannedStep& step) const;
+  void MakeProgramBuffer(int family);
   bool Ensure(const FlowEvent& event);
   bool EnsureFresh(const FlowEvent& event);
   bool Finish();

@@ -104,21 +104,23 @@ bool Planner::RunReordered() {
   return Finish();
 }
 
+// The buffer that stands for a family's storage in the program as written.
+void Planner::MakeProgramBuffer(int family) {
+  auto [it, added] = program_buffers_.try_emplace(family, -1);
+  if (!added) return;
+  const int storage = flow_.families[static_cast<size_t>(family)].storage;
+  const bool home = storage >= 0 && machine_.buffer(storage).kind == Machine::Kind::kHome;
+  it->second = home ? storage : NewBuffer(family);
+}
+
 // A family's storage in the program as written must hold what the program has written there.
 bool Planner::Ensure(const FlowEvent& event) {
   const Content& content = flow_.content(event.content);
   for (const Alias& a : flow_.aliases_of(event.content)) {
     // A value on its way into a part of another base is copied there, and only there.
-    if (a.wanted && a.family != event.family && event.content != a.content) return true;
     if (a.wanted && a.family != event.family) return true;
   }
-  auto [it, added] = program_buffers_.try_emplace(event.family, -1);
-  if (it->second < 0) {
-    const int storage = flow_.families[static_cast<size_t>(event.family)].storage;
-    const bool home = storage >= 0 && machine_.buffer(storage).kind == Machine::Kind::kHome;
-    it->second = home ? storage : NewBuffer(event.family);
-  }
-  const int buffer = it->second;
+  const int buffer = program_buffers_.at(event.family);
   const int64_t low = ExtentOf(event.view).begin;
   Pieces missing;
   for (Piece p : machine_.MissingPieces(buffer, low, content.pieces)) {
@@ -140,6 +142,7 @@ bool Planner::RunAsWritten() {
     if (event.only == FlowEvent::For::kFunctional) continue;
     if (event.node < 0) {
       current_node_ = -1;
+      MakeProgramBuffer(event.family);
       if (!Best([&] { return Ensure(event); })) return false;
     } else if (flow_.nodes[static_cast<size_t>(event.node)].live) {
       if (!PlanNode(event.node)) return false;
@@ -165,6 +168,7 @@ bool Planner::RunFunctional() {
     if (event.only == FlowEvent::For::kAsWritten) continue;
     if (event.node < 0) {
       current_node_ = -1;
+      MakeProgramBuffer(event.family);
       if (!Best([&] { return EnsureFresh(event); })) return false;
     } else {
       const FlowNode& node = flow_.nodes[static_cast<size_t>(event.node)];
