@@ -36,6 +36,14 @@ constexpr TypeCode kTypes[] = {
     {35, "uint64", {}},
 };
 
+// An expression without symbols is its value.
+Result<SymInt> Folded(Result<SymInt> expr) {
+  if (!expr.ok() || expr->IsConstant() || !SymbolsOf(*expr).empty()) return expr;
+  PAL_TRY(SymNumber value, Evaluate(*expr, {}));
+  if (value.kind == SymNumber::Kind::kFloat) return expr;
+  return SymInt(value.i);
+}
+
 Result<std::vector<SymInt>> ReadSymInts(MetaReader& reader, Json list, const char* what) {
   if (!list.IsArray()) return BadInput(fmt::format("{} is no list", what));
   std::vector<SymInt> result;
@@ -87,7 +95,7 @@ Result<SymInt> MetaReader::ReadSymInt(Json value) {
   if (!text) return BadInput("a size that is neither a number nor an expression");
   auto [it, is_new] = expressions_.try_emplace(std::string(*text));
   if (is_new) {
-    Result<SymInt> expr = ParseSrepr(*text);
+    Result<SymInt> expr = Folded(ParseSrepr(*text));
     if (!expr.ok()) {
       expressions_.erase(it);
       Error error = std::move(expr).error();

@@ -15,6 +15,11 @@ constexpr int64_t kSchemaMajor = 8;
 const std::vector<std::string> kNodesPath = {"graph_module", "graph", "nodes"};
 const std::vector<std::string> kValuesPath = {"graph_module", "graph", "tensor_values"};
 
+std::optional<std::string_view> NameIn(Json reference) {
+  if (auto name = reference["name"].AsString()) return name;
+  return reference["as_name"].AsString();
+}
+
 class ProgramReader {
  public:
   ProgramReader(std::string_view text, const std::string& record, const op::OpTable& ops)
@@ -126,10 +131,27 @@ Status ProgramReader::CheckStructure() {
 
 // ---- inputs
 
+// The graph's own list of inputs says the same once more, and must not say something else.
 Status ProgramReader::ReadInputs() {
+  std::vector<std::optional<std::string_view>> names;
+  PAL_TRY(graph_["inputs"].ForEach([&](Json input) -> Status {
+    auto member = input.OnlyMember();
+    names.push_back(member ? NameIn(member->second) : std::nullopt);
+    return {};
+  }));
+  size_t at = 0;
   return signature_["input_specs"].ForEach([&](Json spec) -> Status {
     auto member = spec.OnlyMember();
     if (!member) return BadInput("an input specification that is no union of one member");
+    Json argument = member->second["arg"];
+    auto inner = argument.OnlyMember();
+    std::optional<std::string_view> name = NameIn(argument);
+    if (!name && inner) name = NameIn(inner->second);
+    const std::optional<std::string_view>& graph_name = names[at++];
+    if (name && graph_name && *name != *graph_name) {
+      return BadInput(fmt::format("input {} is '{}' in the graph and '{}' in the signature", at,
+                                  Shown(*graph_name), Shown(*name)));
+    }
     return ReadInput(member->first, member->second);
   });
 }
@@ -178,8 +200,7 @@ Status ProgramReader::AddUserInput(Json argument) {
                                    Shown(value["name"].AsString().value_or("")),
                                    Shown(value["class_fqn"].AsString().value_or(""))));
   }
-  std::optional<std::string_view> name = value["name"].AsString();
-  if (!name) name = value["as_name"].AsString();
+  std::optional<std::string_view> name = NameIn(value);
   ir::InputSpec spec;
   if (!name) {
     // A literal: the program was exported for this very value.

@@ -128,9 +128,12 @@ Status CheckAgainstGraph(const ir::Node& input, const ir::InputSpec& spec, const
 }
 
 Status LoadWeights(const Archive& archive, const Layout& layout, ImportedProgram& program) {
+  RawOptions options;
+  options.swap_bytes = layout.swap_bytes;
+  options.mend_strides = program.torch_version.starts_with("2.9.");
   auto open = [&](const std::string& place, const std::string& config) {
     return layout.pickled ? Weights::OpenPickled(archive, place)
-                          : Weights::OpenRaw(archive, place, config, layout.swap_bytes);
+                          : Weights::OpenRaw(archive, place, config, options);
   };
   PAL_TRY(Weights weights, open(layout.weights, layout.weights_config));
   PAL_TRY(Weights constants, open(layout.constants, layout.constants_config));

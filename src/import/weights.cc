@@ -16,12 +16,12 @@ std::string Title(const std::string& record, const std::string& name) {
 }  // namespace
 
 Result<Weights> Weights::OpenRaw(const Archive& archive, const std::string& folder,
-                                 const std::string& config, bool swap_bytes) {
+                                 const std::string& config, const RawOptions& options) {
   Weights weights;
   weights.archive_ = &archive;
   weights.folder_ = folder;
   weights.record_ = folder + config;
-  weights.swap_bytes_ = swap_bytes;
+  weights.options_ = options;
   PAL_TRY(Bytes bytes, archive.Read(weights.record_));
   PAL_TRY(JsonTape tape, ParseJson(bytes.text(), fmt::format("record '{}'", weights.record_)));
   weights.table_ = std::make_unique<JsonTape>(std::move(tape));
@@ -96,10 +96,9 @@ Result<Tensor> Weights::GetRaw(const std::string& name, Json entry,
   PAL_TRY(StorageRef storage, LoadStorage(name, entry, *dtype));
   Result<View> view = CheckedView(*dtype, sizes, strides, offset, storage->bytes(), title);
   if (!view.ok()) {
-    // Early 2.9 wrote some weights contiguously and described the strides that they had before.
-    Dims plain = ContiguousStrides(sizes);
-    Result<View> dense = CheckedView(*dtype, sizes, plain, 0, storage->bytes(), title);
-    if (!dense.ok() || sizes.size() != strides.size() || offset != 0 || dense->numel() == 0 ||
+    Result<View> dense =
+        CheckedView(*dtype, sizes, ContiguousStrides(sizes), 0, storage->bytes(), title);
+    if (!options_.mend_strides || !dense.ok() || sizes.size() != strides.size() ||
         dense->numel() * dense->item_size() != storage->bytes()) {
       return std::move(view).error();
     }
@@ -119,7 +118,7 @@ Result<StorageRef> Weights::LoadStorage(const std::string& name, Json entry, DTy
       bytes.error().message += fmt::format(" (the data of '{}')", Shown(name));
       return std::move(bytes).error();
     }
-    PAL_TRY(storage, StorageOfBytes(*bytes, StorageUse::kShared, swap_bytes_, dtype));
+    PAL_TRY(storage, StorageOfBytes(*bytes, StorageUse::kShared, options_.swap_bytes, dtype));
   }
   return storage;
 }

@@ -19,11 +19,18 @@
 
 namespace palimpsest::importing {
 
+struct RawOptions {
+  bool swap_bytes = false;  // written by a machine of the other byte order
+  // PyTorch 2.9.0 wrote some weights contiguously and described the strides that they had before:
+  // where the description does not fit the record, read the record as contiguous.
+  bool mend_strides = false;
+};
+
 class Weights {
  public:
   // `folder`: where the records lie, with its slash; `config`: the record of the table.
   static Result<Weights> OpenRaw(const Archive& archive, const std::string& folder,
-                                 const std::string& config, bool swap_bytes);
+                                 const std::string& config, const RawOptions& options);
   static Result<Weights> OpenPickled(const Archive& archive, const std::string& record);
 
   Result<Tensor> Get(const std::string& name, std::vector<std::string>& remarks);
@@ -34,7 +41,7 @@ class Weights {
 
   const Archive* archive_ = nullptr;
   std::string folder_, record_;  // record_: of the table or the dictionary
-  bool swap_bytes_ = false;
+  RawOptions options_;
   std::unique_ptr<JsonTape> table_;                          // raw
   std::unordered_map<std::string, Json> entries_;            // raw
   std::map<std::string, StorageRef, std::less<>> storages_;  // raw, by record
