@@ -75,6 +75,16 @@ bool ConvertSlot(const op::SchemaType& type, Argument& a) {
   return true;
 }
 
+std::string_view KindOf(const Argument& a) {
+  if (a.IsNone()) return "None";
+  if (a.IsNode()) return "a value";
+  if (a.IsList()) return "this list";
+  if (IsNumber(a)) return "this number";
+  if (a.Is<std::string>()) return "a string";
+  if (a.Is<DType>()) return "an element type";
+  return "a constant of this kind";
+}
+
 }  // namespace
 
 Status BindCall(Node& node, std::vector<Argument> positional, std::vector<NamedArgument> keywords) {
@@ -96,8 +106,9 @@ Status BindCall(Node& node, std::vector<Argument> positional, std::vector<NamedA
     Argument value = source >= 0 ? std::move(positional[static_cast<size_t>(source)])
                                  : std::move(keywords[static_cast<size_t>(-1 - source)].value);
     if (!ConvertSlot(slot.type, value)) {
-      return BadInput(fmt::format("{}: argument '{}' is of another kind; its schema is {}",
-                                  schema.Key(), slot.name, schema.ToString()));
+      return BadInput(fmt::format("{}: argument '{}' takes {}, not {}; its schema is {}",
+                                  schema.Key(), slot.name, slot.type.ToString(), KindOf(value),
+                                  schema.ToString()));
     }
     node.args.push_back(std::move(value));
   }

@@ -130,6 +130,8 @@ Status Lexer::Expect(std::string_view punct) {
 }
 
 Error Lexer::Expected(std::string_view what) const {
+  bool is_string = token_.kind == Token::Kind::kBad && (token_.text == "'" || token_.text == "\"");
+  if (is_string) return lines_.At(token_.text.data(), "the string has no end");
   std::string found = token_.kind == Token::Kind::kEnd ? "the end of the line"
                       : token_.kind == Token::Kind::kString
                           ? std::string("a string")

@@ -60,7 +60,7 @@ class FunctionReader {
     Lexer lexer(*scope_.lines, line.text);
     Token name = lexer.Next();
     if (!name.IsName() || name.text.find('.') != std::string_view::npos) {
-      return lexer.At(name, "expected 'NAME = torch.ops....(...)' or 'return ...'");
+      return lexer.At(name, "expected 'NAME = ...' or 'return ...'");
     }
     if (lexer.Peek().Is(",") && IsInputUnpacking(line.text)) return SkipToEnd(lexer);
     Node node;
@@ -205,7 +205,7 @@ class FunctionReader {
   Status Operand(Lexer& lexer, Node& node) {
     PAL_TRY(Argument left, scope_.ReadArgument(lexer));
     if (!lexer.Peek().Is("[")) return Infix(lexer, node, std::move(left));
-    if (!left.IsNode()) return lexer.Expected("an operator");
+    if (!left.IsNode()) return lexer.Expected("an operator such as +");
     lexer.Next();
     Token token = lexer.Peek();
     PAL_TRY(Argument index, scope_.ReadArgument(lexer));
@@ -223,7 +223,7 @@ class FunctionReader {
   Status Infix(Lexer& lexer, Node& node, Argument left) {
     Token op = lexer.Peek();
     std::string_view target = op.kind == Token::Kind::kPunct ? TargetOfInfix(op.text) : "";
-    if (target.empty()) return lexer.Expected("an operator, such as +");
+    if (target.empty()) return lexer.Expected("a call, an element x[0], or an operator such as +");
     lexer.Next();
     PAL_TRY(Argument right, scope_.ReadArgument(lexer));
     node.target = target;

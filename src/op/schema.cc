@@ -51,21 +51,6 @@ std::string AliasText(const AliasInfo& alias) {
   return text + ")";
 }
 
-std::string TypeText(const SchemaType& type) {
-  std::string text(BaseName(type));
-  if (type.alias) text += AliasText(*type.alias);
-  for (size_t i = 0; i < type.postfixes.size(); ++i) {
-    if (type.postfixes[i] == SchemaType::Postfix::kOptional) {
-      text += "?";
-    } else if (type.list_size) {
-      text += fmt::format("[{}]", *type.list_size);
-    } else {
-      text += "[]";
-    }
-  }
-  return text;
-}
-
 std::string DefaultText(const Value& value) {
   if (value.IsNone()) return "None";
   if (value.Is<bool>()) return value.As<bool>() ? "True" : "False";
@@ -97,7 +82,7 @@ std::string DefaultText(const Value& value) {
 }
 
 std::string ArgText(const SchemaArg& arg) {
-  std::string text = TypeText(arg.type);
+  std::string text = arg.type.ToString();
   if (!arg.name.empty()) text += " " + arg.name;
   if (arg.default_value) text += "=" + DefaultText(*arg.default_value);
   return text;
@@ -127,6 +112,19 @@ bool SchemaType::IsList() const {
 
 bool SchemaType::IsOptional() const {
   return !postfixes.empty() && postfixes.back() == Postfix::kOptional;
+}
+
+std::string SchemaType::ToString() const {
+  std::string text(BaseName(*this));
+  if (alias) text += AliasText(*alias);
+  for (Postfix p : postfixes) {
+    if (p == Postfix::kOptional) {
+      text += "?";
+    } else {
+      text += list_size ? fmt::format("[{}]", *list_size) : "[]";
+    }
+  }
+  return text;
 }
 
 std::string Schema::Key() const {

@@ -15,8 +15,21 @@
 namespace palimpsest::op {
 
 enum class BaseType : uint8_t {
-  kTensor, kScalar, kInt, kSymInt, kFloat, kBool, kSymBool, kComplex, kString, kDevice,
-  kScalarType, kLayout, kMemoryFormat, kGenerator, kOther,
+  kTensor,
+  kScalar,
+  kInt,
+  kSymInt,
+  kFloat,
+  kBool,
+  kSymBool,
+  kComplex,
+  kString,
+  kDevice,
+  kScalarType,
+  kLayout,
+  kMemoryFormat,
+  kGenerator,
+  kOther,
 };
 
 // The annotation of one tensor type: `(a! -> b|*)`.
@@ -27,30 +40,31 @@ struct AliasInfo {
 
 struct SchemaType {
   BaseType base = BaseType::kOther;
-  std::string other;                     // the text of a type of kind kOther ("Dict(str, Tensor)")
-  std::optional<AliasInfo> alias;        // of the innermost Tensor
+  std::string other;               // the text of a type of kind kOther ("Dict(str, Tensor)")
+  std::optional<AliasInfo> alias;  // of the innermost Tensor
   // Postfixes from left to right: "Tensor?[]" = {kOptional, kList}.
   enum class Postfix : uint8_t { kOptional, kList };
   std::vector<Postfix> postfixes;
-  std::optional<int64_t> list_size;      // int[2]
+  std::optional<int64_t> list_size;  // int[2]
 
-  bool IsList() const;                   // some postfix is a list
-  bool IsOptional() const;               // the outermost postfix is `?`
+  bool IsList() const;      // some postfix is a list
+  bool IsOptional() const;  // the outermost postfix is `?`
   bool IsTensorLike() const { return base == BaseType::kTensor; }
   bool is_write() const { return alias && alias->is_write; }
+  std::string ToString() const;  // "Tensor(a!)?[]"
 };
 
 struct SchemaArg {
   std::string name;
   SchemaType type;
-  std::optional<Value> default_value;    // None is Value()
+  std::optional<Value> default_value;  // None is Value()
   bool keyword_only = false;
 };
 
 struct Schema {
-  std::string ns, name, overload;        // overload "" prints as nothing, and as ".default" in targets
+  std::string ns, name, overload;  // overload "" prints as nothing, and as ".default" in targets
   std::vector<SchemaArg> args;
-  std::vector<SchemaArg> returns;        // names may be empty
+  std::vector<SchemaArg> returns;  // names may be empty
   bool vararg = false, varret = false;
 
   // "aten::add.Tensor": the key of the op table; "aten::relu" for an empty overload.
