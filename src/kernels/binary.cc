@@ -11,7 +11,6 @@ namespace f = functions;
 
 constexpr LoopTable kAdd = MakeLoops<f::AddScaled, 2, kAllKinds>();
 constexpr LoopTable kSub = MakeLoops<f::SubScaled, 2, kInts | kFloats | kComplexes>();
-constexpr LoopTable kRsub = MakeLoops<f::RsubScaled, 2, kInts | kFloats | kComplexes>();
 constexpr LoopTable kMul = MakeLoops<f::Mul, 2, kAllKinds>();
 constexpr LoopTable kMaximum = MakeLoops<f::Maximum, 2, kReals>();
 constexpr LoopTable kMinimum = MakeLoops<f::Minimum, 2, kReals>();
@@ -39,7 +38,7 @@ Status CheckAlpha(std::span<const Value> args, DType common) {
     return Refused("bad_alpha",
                    "For non-complex input tensors, argument alpha must not be a complex number.");
   }
-  return {};
+  return CheckFits(alpha, common);
 }
 
 bool IsBool(const Value& value) {
@@ -80,6 +79,12 @@ constexpr PointwiseRow Add(const char* schema, const LoopTable* loops, const cha
           .after = CheckAlpha,
           .refuses_complex = false};
 }
+// other - alpha * self, with other as the first operand.
+constexpr PointwiseRow Rsub(const char* schema, const char* out) {
+  PointwiseRow row = Add(schema, &kSub, nullptr, out);
+  row.swapped = true;
+  return row;
+}
 constexpr PointwiseRow Row(const char* schema, Rule rule, const LoopTable* loops,
                            const char* in_place, const char* out) {
   return {.schema = schema,
@@ -111,10 +116,8 @@ const PointwiseRow kRows[] = {
         "out"),
     Add("aten::subtract.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", &kSub, "",
         nullptr),
-    Add("aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", &kRsub,
-        nullptr, "Tensor_out"),
-    Add("aten::rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", &kRsub, nullptr,
-        "Scalar_out"),
+    Rsub("aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", "Tensor_out"),
+    Rsub("aten::rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", "Scalar_out"),
     Row("aten::mul.Tensor(Tensor self, Tensor other) -> Tensor", Rule::kBinary, &kMul, "", "out"),
     Row("aten::mul.Scalar(Tensor self, Scalar other) -> Tensor", Rule::kBinary, &kMul, "",
         "Scalar_out"),
@@ -154,6 +157,7 @@ const PointwiseRow kRows[] = {
      .roles = "oo",
      .rule = Rule::kBinary,
      .loops = &kPow,
+     .new_layout = NewLayout::kContiguous,
      .out = "Scalar_out"},
 };
 

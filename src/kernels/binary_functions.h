@@ -18,12 +18,6 @@ struct SubScaled {
     return b.Sub(x, b.Mul(b.Param(0), y));
   }
 };
-struct RsubScaled {
-  template <class B>
-  static auto Apply(const B& b, typename B::V x, typename B::V y) {
-    return b.Sub(y, b.Mul(b.Param(0), x));
-  }
-};
 struct Mul {
   template <class B>
   static auto Apply(const B& b, typename B::V x, typename B::V y) {

@@ -100,13 +100,13 @@ Status ToMeta(MetaCall& call) {
 Status ContiguousMeta(MetaCall& call) {
   const Tensor& self = call.args[0].tensor();
   MemoryFormat format = FormatOf(call);
-  if (format == MemoryFormat::kPreserve) {
-    return Refused("bad_memory_format",
-                   "preserve memory format is unsupported by the contiguous operator");
-  }
   if (IsContiguous(self, format)) {
     call.results.push_back(ResultSpec::Same(0));
     return {};
+  }
+  if (format == MemoryFormat::kPreserve) {
+    return Refused("bad_memory_format",
+                   "preserve memory format is unsupported by the contiguous operator");
   }
   return NewLikeMeta(call);
 }
@@ -152,6 +152,15 @@ Status CopyInPlaceMeta(MetaCall& call) {
   const Tensor& self = call.args[0].tensor();
   const Tensor& source = call.args[1].tensor();
   if (!IsNothingToCopy(self, source)) PAL_TRY(CheckCopy(self, source, true));
+  call.results.push_back(ResultSpec::Same(0));
+  return {};
+}
+
+// positive: the argument itself.
+Status PositiveMeta(MetaCall& call) {
+  if (call.args[0].tensor().dtype == DType::kB8) {
+    return Refused("unsupported_dtype", "The `+` operator, on a bool tensor is not supported.");
+  }
   call.results.push_back(ResultSpec::Same(0));
   return {};
 }
@@ -290,6 +299,9 @@ std::vector<Row> Rows() {
        .meta = ContiguousMeta,
        .kernel = CopyKernel,
        .copy = true},
+      {.schema = "aten::positive(Tensor(a) self) -> Tensor(a)",
+       .meta = PositiveMeta,
+       .kernel = nothing},
       {.schema = "aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor",
        .meta = CopyMeta,
        .kernel = copy,

@@ -3,9 +3,9 @@
 namespace palimpsest::kernels {
 
 Status RegisterPointwise(op::OpTable& table) {
-  for (auto* family :
-       {RegisterUnary, RegisterUnaryFloat, RegisterUnaryActivation, RegisterBinary,
-        RegisterBinaryDivision, RegisterBinaryCompare, RegisterBinaryBits, RegisterTernary}) {
+  for (auto* family : {RegisterUnary, RegisterUnaryFloat, RegisterUnaryActivation, RegisterBinary,
+                       RegisterBinaryDivision, RegisterBinaryCompare, RegisterBinaryBits,
+                       RegisterTernary, RegisterForeach}) {
     PAL_TRY(family(table));
   }
   return {};

@@ -16,5 +16,6 @@ Status RegisterBinaryDivision(op::OpTable& table);
 Status RegisterBinaryCompare(op::OpTable& table);
 Status RegisterBinaryBits(op::OpTable& table);
 Status RegisterTernary(op::OpTable& table);
+Status RegisterForeach(op::OpTable& table);
 
 }  // namespace palimpsest::kernels

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <string>
+#include <utility>
 
 #include "base/check.h"
 #include "core/promotion.h"
@@ -49,6 +50,7 @@ class RowCall {
     config_ = ConfigOf(rule_, output_);
     for (size_t i = 0; row.roles[i] != '\0'; ++i) Sort(row.roles[i], args[i]);
     if (row.type_only_int) config_.AddTypeOnly(Scalar::Int(0));
+    if (row.swapped) std::swap(inputs_[0], inputs_[1]);
     in_place_ = form == Form::kInPlace;
   }
 
@@ -198,7 +200,14 @@ Status Meta(const PointwiseRow& row, Form form, op::MetaCall& call) {
   RowCall row_call(row, form, call.args);
   PAL_TRY(Iteration iteration, row_call.Plan());
   if (form == Form::kFunctional) {
-    call.results.push_back(op::ResultSpec::Fresh(iteration.output(0)));
+    View view = iteration.output(0);
+    if (row.new_layout == NewLayout::kContiguous) view.strides = ContiguousStrides(view.sizes);
+    if (row.new_layout == NewLayout::kPreserve)
+      view.strides = PreserveStrides(call.args[0].tensor());
+    if (row.strides != nullptr) {
+      PAL_TRY(view.strides, row.strides(call.args[0].tensor()));
+    }
+    call.results.push_back(op::ResultSpec::Fresh(std::move(view)));
     return {};
   }
   int written = form == Form::kInPlace ? 0 : static_cast<int>(call.args.size()) - 1;

@@ -28,6 +28,10 @@ enum class Rule : uint8_t {
   kWhere,
 };
 
+// How the functional form lays out its result, where that is not what the iterator says: some
+// operations make the result themselves and hand it to the iterator as an output.
+enum class NewLayout : uint8_t { kRule, kPreserve, kContiguous };
+
 struct PointwiseRow {
   const char* schema;  // of the functional form
   // One letter per schema argument: 'o' an operand of the iterator (tensor or number), 'n' a number
@@ -35,7 +39,10 @@ struct PointwiseRow {
   const char* roles;
   Rule rule;
   const LoopTable* loops = nullptr;
-  bool type_only_int = false;      // an implied integer takes part in promotion (square)
+  bool type_only_int = false;  // an implied integer takes part in promotion (square)
+  NewLayout new_layout = NewLayout::kRule;
+  Result<Dims> (*strides)(const Tensor& self) = nullptr;  // for layouts with a rule of their own
+  bool swapped = false;            // the second argument is the first operand (rsub)
   const char* in_place = nullptr;  // null: none; "": name_; else its name (and overload)
   const char* out = nullptr;       // overload of the out= form; null: no such form
   // Checks that the operation makes itself, before the iterator is built and after.

@@ -46,6 +46,13 @@ Result<ReduceDims> ChooseReduceDims(const View& input, const Value& dim, bool ke
   return result;
 }
 
+ReduceDims ReduceNothing(const View& input) {
+  ReduceDims result;
+  result.reduced.resize(input.dim(), false);
+  result.sizes = input.sizes;
+  return result;
+}
+
 Status AddReduceResult(op::MetaCall& call, const View& result, int out_arg) {
   if (out_arg < 0) {
     call.results.push_back(op::ResultSpec::Fresh(result));

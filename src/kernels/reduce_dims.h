@@ -18,6 +18,8 @@ struct ReduceDims {
 // `dim`: None or an empty list (all dims), an integer, or a list. Errors "dim_out_of_range",
 // "dim_repeated".
 Result<ReduceDims> ChooseReduceDims(const View& input, const Value& dim, bool keepdim);
+// Every element is its own result.
+ReduceDims ReduceNothing(const View& input);
 // -n .. n-1 (of a 0-dim tensor 0 and -1) -> 0 .. n-1. Error "dim_out_of_range".
 Result<int64_t> WrapDim(int64_t dim, size_t rank);
 

@@ -89,8 +89,8 @@ Result<ReduceTypes> BothTypes(const ReduceArgs& args) {
 }
 Result<ReduceTypes> IndexTypes(const ReduceArgs& args) {
   DType self = args.self().dtype;
-  if (IsComplex(self)) {
-    return Refused("unsupported_dtype", "argmax and argmin are not defined for complex tensors");
+  if (IsComplex(self) || self == DType::kB8) {
+    return Refused("unsupported_dtype", "argmax and argmin do not support bool or complex tensors");
   }
   return ReduceTypes{self, AccumulatorOf(self), {DType::kI64, DType::kI64}};
 }

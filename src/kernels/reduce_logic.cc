@@ -41,7 +41,8 @@ Status RegisterOne(op::OpTable& table) {
                           "Tensor(a!)",
                    name + ".all_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)"},
        .types = LogicTypes,
-       .kernel = Find<kAny>});
+       .kernel = Find<kAny>,
+       .empty_dims_is_none = true});
 }
 
 }  // namespace

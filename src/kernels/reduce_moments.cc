@@ -28,6 +28,7 @@ void MomentSlice(SliceSource& slice, const ReduceParams& params, SliceResult* re
     squares += part;
   }
   double variance = squares / std::max(0.0, count - params.number);
+  if (count == 0) variance = mean;  // nan, whatever the correction
   *reinterpret_cast<double*>(results[0].value) = kRoot ? std::sqrt(variance) : variance;
   *reinterpret_cast<double*>(results[1].value) = mean;
 }

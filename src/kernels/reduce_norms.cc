@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/promotion.h"
 #include "kernels/reduce.h"
 #include "kernels/reduce_row.h"
 
@@ -60,12 +61,25 @@ SliceKernel FindLogSumExp(DType loop) { return loop == DType::kF64 ? LogSumExpSl
 
 Result<ReduceTypes> NormTypes(const ReduceArgs& args) {
   DType through = args.dtype().value_or(args.self().dtype);
-  if (IsIntegral(through)) {
+  if (IsIntegral(through) || IsIntegral(args.self().dtype)) {
     return Refused("unsupported_dtype",
-                   "a norm needs a floating point or complex tensor; give it a dtype");
+                   "linalg.vector_norm: expected a floating point or complex tensor as input");
+  }
+  if (PromoteTypes(args.self().dtype, through) != through) {
+    return Refused("cannot_cast",
+                   "linalg.vector_norm: the dtype of the input should be convertible without "
+                   "narrowing to the specified dtype");
   }
   DType result = args.out() != nullptr ? args.out()->dtype : through;
   return ReduceTypes{through, IsComplex(through) ? through : DType::kF64, {result, result}};
+}
+// PyTorch accepts an empty list of dims only where there is none to reduce.
+Status RefuseNoDims(const ReduceArgs& args) {
+  if (args.self().dim() == 0 || args.keepdim() || !args.dim().IsList() ||
+      !args.dim().list().empty()) {
+    return {};
+  }
+  return Refused("output_shape_mismatch", "logsumexp: the list of dims is empty");
 }
 Result<ReduceTypes> LogSumExpTypes(const ReduceArgs& args) {
   DType self = args.self().dtype;
@@ -102,7 +116,8 @@ Status RegisterReduceNorms(op::OpTable& table) {
                    "aten::logsumexp.out(Tensor self, int[1] dim, bool keepdim=False, *, Tensor(a!) "
                    "out) -> Tensor(a!)"},
        .types = LogSumExpTypes,
-       .kernel = FindLogSumExp});
+       .kernel = FindLogSumExp,
+       .before = RefuseNoDims});
 }
 
 }  // namespace palimpsest::kernels

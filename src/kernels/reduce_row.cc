@@ -18,6 +18,9 @@ Result<Planned> Plan(const ReduceRow& row, const ReduceArgs& args) {
   PAL_TRY(planned.types, row.types(args));
   if (row.before != nullptr) PAL_TRY(row.before(args));
   PAL_TRY(planned.dims, ChooseReduceDims(args.self(), args.dim(), args.keepdim()));
+  if (row.empty_dims_is_none && args.dim().IsList() && args.dim().list().empty()) {
+    planned.dims = ReduceNothing(args.self());
+  }
   planned.kernel = row.kernel(planned.types.loop);
   if (planned.kernel == nullptr) {
     if (IsComplex(planned.types.loop)) {

@@ -61,7 +61,8 @@ struct ReduceRow {
   SliceKernel (*kernel)(DType loop);           // null: no such function
   DType (*loop_result)(DType loop) = nullptr;  // type of SliceResult::value; null: the loop's
   int results = 1;
-  bool index_is_result[2] = {false, false};            // result k is SliceResult::index
+  bool index_is_result[2] = {false, false};  // result k is SliceResult::index
+  bool empty_dims_is_none = false;           // an empty list of dims reduces nothing (any.dims)
   Status (*before)(const ReduceArgs& args) = nullptr;  // after types, before the dims are looked at
   ReduceParams (*params)(const ReduceArgs& args) = nullptr;
 };

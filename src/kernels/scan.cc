@@ -155,7 +155,8 @@ Status ScanMeta(MetaCall& call) {
       kScan == Scan::kLogSumExp || kScan == Scan::kMax || kScan == Scan::kMin;
   PAL_TRY(WrapDim(call.args[1].ToInt(), self.dim()));
   PAL_TRY(DType type, ResultType(call.args, kKeepsType));
-  if (FindLine<kScan>(LoopOf(type)) == nullptr || (kScan == Scan::kLogSumExp && IsIntegral(type))) {
+  if (FindLine<kScan>(LoopOf(type)) == nullptr || (kScan == Scan::kLogSumExp && IsIntegral(type)) ||
+      (!kKeepsType && type == DType::kB8)) {
     return Refused("unsupported_dtype", fmt::format("{} is not implemented for {}",
                                                     call.op.schema.Key(), TorchName(type)));
   }

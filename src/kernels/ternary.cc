@@ -19,8 +19,8 @@ constexpr LoopTable kAddCDiv = MakeLoops<f::AddCDiv, 3, kFloats | kComplexes>();
 constexpr LoopTable kLerp = MakeLoops<f::Lerp, 3, kFloats | kComplexes>();
 constexpr LoopTable kLerpNumber = MakeLoops<f::LerpNumber, 2, kFloats | kComplexes>();
 constexpr LoopTable kClampTensors = MakeLoops<f::ClampTensors, 3, kInts | kFloats>();
-constexpr LoopTable kMaximum = MakeLoops<f::Maximum, 2, kInts | kFloats>();
-constexpr LoopTable kMinimum = MakeLoops<f::Minimum, 2, kInts | kFloats>();
+constexpr LoopTable kMaximum = MakeLoops<f::Maximum, 2, kReals>();
+constexpr LoopTable kMinimum = MakeLoops<f::Minimum, 2, kReals>();
 
 Status CheckCondition(std::span<const Value> args) {
   DType dtype = args[0].tensor().dtype;
@@ -42,7 +42,24 @@ Status SameTypes(std::span<const Value> args) {
   return {};
 }
 Status SameEndTypes(std::span<const Value> args) { return SameTypes(args.first(2)); }
-Status SameThreeTypes(std::span<const Value> args) { return SameTypes(args.first(3)); }
+// A 0-dim weight may have another type: it is converted then.
+bool IsForeignWeight(const Value& weight, DType self) {
+  return weight.tensor().dim() == 0 && weight.tensor().dtype != self;
+}
+Status SameThreeTypes(std::span<const Value> args) {
+  bool foreign = IsForeignWeight(args[2], args[0].tensor().dtype);
+  return SameTypes(args.first(foreign ? 2 : 3));
+}
+Rule ChooseLerpRule(std::span<const Value> args) {
+  return IsForeignWeight(args[2], args[0].tensor().dtype) ? Rule::kBinary : Rule::kLerp;
+}
+
+Status NumbersFit(std::span<const Value> args, DType common) {
+  for (const Value& value : args.subspan(1, 2)) {
+    if (value.IsNumber()) PAL_TRY(CheckFits(value.ToScalar(), common));
+  }
+  return {};
+}
 
 bool IsIntegralValue(const Value& value) {
   return value.IsTensor() ? IsIntegral(value.tensor().dtype) : value.ToScalar().IsInt();
@@ -68,7 +85,8 @@ constexpr PointwiseRow WhereRow(const char* schema, const char* out) {
           .rule = Rule::kWhere,
           .loops = &kWhere,
           .out = out,
-          .before = CheckCondition};
+          .before = CheckCondition,
+          .after = NumbersFit};
 }
 
 const PointwiseRow kRows[] = {
@@ -106,7 +124,8 @@ const PointwiseRow kRows[] = {
      .loops = &kLerp,
      .in_place = "",
      .out = "Tensor_out",
-     .before = SameThreeTypes},
+     .before = SameThreeTypes,
+     .choose_rule = ChooseLerpRule},
     {.schema = "aten::clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor",
      .roles = "ooo",
      .rule = Rule::kBinary,

@@ -30,7 +30,6 @@ constexpr LoopTable MakeRounding() {
 constexpr LoopTable kNeg = MakeLoops<f::Neg, 1, kInts | kFloats | kComplexes>();
 constexpr LoopTable kAbs =
     MakeLoops<f::Abs, 1, kInts | kFloats | kComplexes, LoopTable::ResultType::kReal>();
-constexpr LoopTable kPositive = MakeLoops<f::Identity, 1, kInts | kFloats | kComplexes>();
 constexpr LoopTable kBitNot = MakeLoops<f::BitNot, 1, kBools | kInts>();
 constexpr LoopTable kLogicalNot = MakeLoops<f::LogicalNot, 1, kAllKinds, kBool>();
 constexpr LoopTable kSign = MakeLoops<f::Sign, 1, kReals>();
@@ -70,12 +69,47 @@ Status BoundsFit(std::span<const Value> args, DType common) {
   return {};
 }
 
+Status CheckLimits(std::span<const Value> args) {
+  PAL_TRY(RefuseBool(args));
+  bool negative = args[1].ToDouble() < 0 || args[2].ToDouble() < 0;
+  if (args[0].tensor().dtype != DType::kU8 || !negative) return {};
+  return Refused("bad_argument", "cannot do hardtanh on an unsigned type with negative limits");
+}
+
 Scalar AbsentNanReplacement(int param, DType common) {
   double largest = common == DType::kF16    ? 65504.0
                    : common == DType::kBF16 ? 0x1.fep127
                    : common == DType::kF64  ? std::numeric_limits<double>::max()
                                             : double{std::numeric_limits<float>::max()};
   return Scalar::Float(param == 0 ? 0 : param == 1 ? largest : -largest);
+}
+
+// PyTorch composes isinf and isfinite of other operations, which shows in trivial strides:
+// abs(x) == inf, and (x == x) * (abs(x) != inf). Of integers it makes a tensor like x.
+Result<View> IsInfView(const Tensor& self) {
+  IteratorConfig abs = IteratorConfig::Unary();
+  abs.AddOutput().AddInput(self);
+  PAL_TRY(Iteration magnitude, Iteration::Build(abs));
+  IteratorConfig compare = IteratorConfig::Comparison();
+  compare.AddOutput().AddInput(magnitude.output(0)).AddInput(Scalar::Float(0));
+  PAL_TRY(Iteration result, Iteration::Build(compare));
+  return result.output(0);
+}
+Result<Dims> IsInfStrides(const Tensor& self) {
+  if (IsIntegral(self.dtype)) return PreserveStrides(self);
+  PAL_TRY(View view, IsInfView(self));
+  return view.strides;
+}
+Result<Dims> IsFiniteStrides(const Tensor& self) {
+  if (IsIntegral(self.dtype)) return PreserveStrides(self);
+  IteratorConfig compare = IteratorConfig::Comparison();
+  compare.AddOutput().AddInput(self).AddInput(self);
+  PAL_TRY(Iteration is_number, Iteration::Build(compare));
+  PAL_TRY(View is_bounded, IsInfView(self));
+  IteratorConfig both = IteratorConfig::Binary();
+  both.AddOutput().AddInput(is_number.output(0)).AddInput(is_bounded);
+  PAL_TRY(Iteration result, Iteration::Build(both));
+  return result.output(0).strides;
 }
 
 const PointwiseRow kRows[] = {
@@ -105,10 +139,6 @@ const PointwiseRow kRows[] = {
      .loops = &kAbs,
      .in_place = "",
      .out = "out"},
-    {.schema = "aten::positive(Tensor self) -> Tensor",
-     .roles = "o",
-     .rule = Rule::kUnary,
-     .loops = &kPositive},
     {.schema = "aten::bitwise_not(Tensor self) -> Tensor",
      .roles = "o",
      .rule = Rule::kUnary,
@@ -159,12 +189,14 @@ const PointwiseRow kRows[] = {
      .roles = "o",
      .rule = Rule::kLogicalNot,
      .loops = &kIsInf,
+     .strides = IsInfStrides,
      .out = "out",
      .refuses_complex = false},
     {.schema = "aten::isfinite(Tensor self) -> Tensor",
      .roles = "o",
      .rule = Rule::kLogicalNot,
      .loops = &kIsFinite,
+     .strides = IsFiniteStrides,
      .refuses_complex = false},
     {.schema = "aten::floor(Tensor self) -> Tensor",
      .roles = "o",
@@ -213,6 +245,7 @@ const PointwiseRow kRows[] = {
      .roles = "oppp",
      .rule = Rule::kUnary,
      .loops = &kNanToNum,
+     .new_layout = NewLayout::kPreserve,
      .in_place = "",
      .out = "out",
      .absent = AbsentNanReplacement,
@@ -251,8 +284,10 @@ const PointwiseRow kRows[] = {
      .roles = "opp",
      .rule = Rule::kUnary,
      .loops = &kClamp,
+     .new_layout = NewLayout::kPreserve,
      .in_place = "",
-     .out = "out"},
+     .out = "out",
+     .before = CheckLimits},
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Activation functions of neural networks: floats only, the type stays.
 #include <fmt/format.h>
 
+#include "kernels/copy_cast.h"
 #include "kernels/pointwise.h"
 #include "kernels/pointwise_row.h"
 #include "kernels/unary_functions.h"
@@ -37,6 +38,21 @@ Status CheckApproximate(std::span<const Value> args) {
   if (IsTanh(args[1]) || args[1].As<std::string>() == "none") return {};
   return Refused("bad_argument", fmt::format("gelu: approximate must be 'none' or 'tanh', not '{}'",
                                              args[1].As<std::string>()));
+}
+
+Status RefuseZeroAlpha(std::span<const Value> args) {
+  if (args[1].ToDouble() != 0) return {};
+  return Refused("bad_argument", "ZeroDivisionError: alpha cannot be 0 for CELU");
+}
+Status RefuseNegativeLambda(std::span<const Value> args) {
+  if (args[1].ToDouble() >= 0) return {};
+  return Refused(
+      "bad_argument",
+      fmt::format("softshrink: lambda must not be negative, but found {}", args[1].ToDouble()));
+}
+Status NumbersFit(std::span<const Value> args, DType common) {
+  for (const Value& number : args.subspan(1, 2)) PAL_TRY(CheckFits(number.ToScalar(), common));
+  return {};
 }
 
 const PointwiseRow kRows[] = {
@@ -77,11 +93,13 @@ const PointwiseRow kRows[] = {
      .rule = Rule::kUnary,
      .loops = &kCelu,
      .in_place = "",
-     .out = "out"},
+     .out = "out",
+     .before = RefuseZeroAlpha},
     {.schema = "aten::relu6(Tensor self) -> Tensor",
      .roles = "o",
      .rule = Rule::kUnary,
      .loops = &kRelu6,
+     .new_layout = NewLayout::kPreserve,
      .in_place = ""},
     {.schema = "aten::hardsigmoid(Tensor self) -> Tensor",
      .roles = "o",
@@ -110,6 +128,7 @@ const PointwiseRow kRows[] = {
      .roles = "o",
      .rule = Rule::kUnary,
      .loops = &kLogSigmoid,
+     .new_layout = NewLayout::kContiguous,
      .out = "out"},
     {.schema = "aten::hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor",
      .roles = "op",
@@ -120,13 +139,15 @@ const PointwiseRow kRows[] = {
      .roles = "op",
      .rule = Rule::kUnary,
      .loops = &kSoftShrink,
-     .out = "out"},
+     .out = "out",
+     .before = RefuseNegativeLambda},
     {.schema = "aten::threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor",
      .roles = "opp",
      .rule = Rule::kUnary,
      .loops = &kThreshold,
      .in_place = "",
-     .out = "out"},
+     .out = "out",
+     .after = NumbersFit},
 };
 
 }  // namespace
