@@ -20,7 +20,7 @@ void AddInputs(CLI::App* verb, CommandLine& c) {
   verb->add_option("--ops", c.libraries, "a library of operators (again for more)");
   verb->add_option("--input", c.inputs,
                    "NAME=@FILE.npy, NAME=f32[2,3][3,1]:rand(7) (strides may be left out; also "
-                   "zeros, ones, arange), or NAME=3, 0.5, True, None");
+                   "zeros, ones, arange, a number), or NAME=3, 0.5, True, None");
   verb->add_option("--inputs", c.inputs_folder, "a folder with NAME.npy for each input");
   verb->add_option("--seed", c.seed, "of random default inputs, and of the session's generator");
   verb->add_option("--max-memory", c.max_memory, "limit in bytes for all tensors together");

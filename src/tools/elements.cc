@@ -120,16 +120,17 @@ std::string Show(const Value& value, int count) {
   return text;
 }
 
-void FillElements(const Tensor& tensor, Fill how, uint64_t seed) {
-  uint64_t state = seed;
+void FillElements(const Tensor& tensor, const Filling& filling) {
+  uint64_t state = filling.seed;
   int64_t i = 0;
-  bool integral = IsIntegral(tensor.dtype);
+  uint64_t choices = tensor.dtype == DType::kB8 ? 2 : 4;
   ForEachElement(tensor, [&](std::byte* at) {
-    double v = how == Fill::kOnes ? 1 : how == Fill::kArange ? static_cast<double>(i) : 0;
-    if (how == Fill::kRandom) {
+    double v = filling.value;
+    if (filling.kind == Filling::Kind::kArange) v = static_cast<double>(i);
+    if (filling.kind == Filling::Kind::kRandom) {
       uint64_t bits = NextRandom(state);
-      v = integral ? static_cast<double>(bits % (tensor.dtype == DType::kB8 ? 2 : 4))
-                   : static_cast<double>(bits >> 11) * 0x1p-52 - 1;
+      v = IsIntegral(tensor.dtype) ? static_cast<double>(bits % choices)
+                                   : static_cast<double>(bits >> 11) * 0x1p-52 - 1;
     }
     StoreNumber(at, tensor.dtype, v);
     ++i;

@@ -31,8 +31,14 @@ std::string ShowElement(const std::byte* at, DType dtype);
 // are.
 std::string Show(const Value& value, int count = 8);
 
-enum class Fill : uint8_t { kZeros, kOnes, kArange, kRandom };
-// kRandom: uniform in [-1, 1), integers 0 to 3; a fixed function of the seed.
-void FillElements(const Tensor& tensor, Fill how, uint64_t seed);
+// What to fill a tensor with. kRandom: uniform in [-1, 1), integers 0 to 3; a fixed function of the
+// seed.
+struct Filling {
+  enum class Kind : uint8_t { kValue, kArange, kRandom };
+  Kind kind = Kind::kValue;
+  double value = 0;
+  uint64_t seed = 0;
+};
+void FillElements(const Tensor& tensor, const Filling& filling);
 
 }  // namespace palimpsest::tools

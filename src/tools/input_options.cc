@@ -49,16 +49,18 @@ Result<Dims> TakeDims(std::string_view& text) {
 }
 
 // What stands behind the colon.
-Status FillTensor(const Tensor& tensor, std::string_view how) {
-  if (how == "zeros" || how.empty()) return FillElements(tensor, Fill::kZeros, 0), Status();
-  if (how == "ones") return FillElements(tensor, Fill::kOnes, 0), Status();
-  if (how == "arange") return FillElements(tensor, Fill::kArange, 0), Status();
-  if (how == "rand") return FillElements(tensor, Fill::kRandom, 0), Status();
+Result<Filling> ParseFilling(std::string_view how) {
+  using Kind = Filling::Kind;
+  if (how == "zeros") return Filling{};
+  if (how == "ones") return Filling{Kind::kValue, 1, 0};
+  if (how == "arange") return Filling{Kind::kArange, 0, 0};
+  if (how == "rand") return Filling{Kind::kRandom, 0, 0};
   if (how.starts_with("rand(") && how.ends_with(")")) {
     std::optional<uint64_t> seed = ParseNumber<uint64_t>(how.substr(5, how.size() - 6));
-    if (seed) return FillElements(tensor, Fill::kRandom, *seed), Status();
+    if (seed) return Filling{Kind::kRandom, 0, *seed};
   }
-  return CannotRead(how, "zeros, ones, arange or rand(SEED)");
+  if (auto value = ParseNumber<double>(how)) return Filling{Kind::kValue, *value, 0};
+  return CannotRead(how, "zeros, ones, arange, rand(SEED) or a number");
 }
 
 Result<Value> ParseTensor(std::string_view text) {
@@ -80,8 +82,9 @@ Result<Value> ParseTensor(std::string_view text) {
   if (!rest.empty() && !rest.starts_with(':')) return CannotRead(rest, "':' and a filling");
   PAL_TRY(int64_t bytes, RequiredBytes(view));
   (void)numel, (void)bytes;
+  PAL_TRY(Filling filling, ParseFilling(rest.empty() ? "zeros" : rest.substr(1)));
   PAL_TRY(Tensor tensor, EmptyTensor(view));
-  PAL_TRY(FillTensor(tensor, rest.empty() ? "zeros" : rest.substr(1)));
+  FillElements(tensor, filling);
   return Value(std::move(tensor));
 }
 

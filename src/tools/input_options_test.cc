@@ -16,6 +16,8 @@ TEST(InputOptions, ReadsTensorsAndNumbers) {
            Row{"i64[2, 2][1, 2]:ones", "i64[2, 2][1, 2] 1 1 1 1"},
            Row{"b8[]", "b8[][] False"},
            Row{"f64[0]:rand(3)", "f64[0][1]"},
+           Row{"i64[2]:-5", "i64[2][1] -5 -5"},
+           Row{"bf16[1]:0.5", "bf16[1][1] 0.5"},
            Row{"3", "3"},
            Row{"-0.5", "-0.5"},
            Row{"True", "True"},
@@ -42,7 +44,7 @@ TEST(InputOptions, SaysWhatItExpected) {
            Row{"f32[2", "sizes in brackets"},
            Row{"f32[-2]", "sizes that are numbers"},
            Row{"f32[2][1,1]", "one stride for each size"},
-           Row{"f32[2]:noise", "zeros, ones, arange or rand(SEED)"},
+           Row{"f32[2]:noise", "zeros, ones, arange, rand(SEED) or a number"},
            Row{"f32[2]zeros", "':' and a filling"},
            Row{"hello", "@FILE.npy"},
        }) {

@@ -25,7 +25,7 @@ Status SaveResults(const CommandLine& command, const std::vector<std::string>& n
   std::filesystem::create_directories(command.output_folder, error);
   for (size_t i = 0; i < results.size(); ++i) {
     if (!results[i].IsTensor()) continue;
-    PAL_TRY(importing::WriteNpy(FileName(command, names[i], call), results[i].tensor()));
+    PAL_TRY(importing::WriteNpy(results[i].tensor(), FileName(command, names[i], call)));
   }
   return {};
 }
