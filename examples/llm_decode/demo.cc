@@ -103,7 +103,7 @@ Result<bool> Demo(const std::string& model, const std::string& library, const st
   PAL_TRY(palimpsest::Explanation explanation, executable.Explain(first));
   if (!quiet) {
     PrintStage(explanation, "program", "before: as PyTorch exported it");
-    PrintStage(explanation, "planned", "after: every value has its place");
+    PrintStage(explanation, "direct", "after: what runs");
   }
   int64_t copied = 0;
   double worst = 0;

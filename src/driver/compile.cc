@@ -11,6 +11,7 @@
 #include "passes/all_passes.h"
 #include "reinplace/checker.h"
 #include "reinplace/reinplace.h"
+#include "runtime/direct_graph.h"
 
 namespace palimpsest::driver {
 namespace {
@@ -157,6 +158,9 @@ Explanation ExplainSpecialised(const Program::Impl& program, const Specialised& 
   e.stages.emplace_back("planned",
                         ir::Print(runtime::PlannedGraph(specialised.optimized, specialised.plan,
                                                         *specialised.executable)));
+  Result<ir::Graph> direct =
+      runtime::DirectGraph(specialised.optimized, specialised.trace, specialised.plan);
+  e.stages.emplace_back("direct", direct.ok() ? ir::Print(*direct) : direct.error().ToString());
   return e;
 }
 
