@@ -85,6 +85,14 @@ Result<NewElements> CopiedElements(State& state, const Tensor& source, const Vie
   return Cast(state, value, destination.dtype);
 }
 
+// "add_", "add__1" -> "add", "add_1"; names of the user's own stay.
+std::string TwinName(const Call& call) {
+  std::string name = call.node->name;
+  const std::string& op = call.op->schema.name;
+  if (op.ends_with("_") && name.starts_with(op)) name.erase(op.size() - 1, 1);
+  return name;
+}
+
 }  // namespace
 
 Status State::InPlace(const Call& call, size_t written) {
@@ -118,9 +126,7 @@ Status State::InPlace(const Call& call, size_t written) {
                                      ToString(view), ToString(self.view())));
   }
   PAL_TRY(std::vector<ir::Argument> functional_args, ReadAll(args));
-  std::string stem = call.node->name;
-  if (stem.ends_with("_")) stem.pop_back();
-  ir::NodeId node = emit.Call(*twin, stem, std::move(functional_args), ir::TypeOf(view));
+  ir::NodeId node = emit.Call(*twin, TwinName(call), std::move(functional_args), ir::TypeOf(view));
   PAL_TRY(NewElements value, Cast(*this, {node, view}, self.dtype));
   return bases.Write(self, value.node, value.view);
 }

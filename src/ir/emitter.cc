@@ -51,8 +51,9 @@ Result<NodeId> Emitter::Call(const std::string& key, std::vector<Argument> args,
     const std::optional<Value>& value = op->schema.args[i].default_value;
     args.push_back(value ? Argument::FromValue(*value) : Argument());
   }
-  return Call(*op, stem.empty() ? op->schema.name : std::move(stem), std::move(args),
-              std::move(type));
+  // PyTorch's tracer does not name a value as a Python builtin.
+  if (stem.empty()) stem = op->schema.name == "slice" ? "slice_1" : op->schema.name;
+  return Call(*op, std::move(stem), std::move(args), std::move(type));
 }
 
 NodeId Emitter::HigherOrder(const char* target, std::string stem, std::vector<Argument> args,
