@@ -195,7 +195,7 @@ class Building {
       return {};
     }
     versions_[to.storage.get()] = version;
-    if (source.sizes == to.sizes) builder_.SameTensor(Of(from), source, version, to, false);
+    if (source.sizes == to.sizes) builder_.SameTensor(Of(from), source, version, to);
     builder_.HeldHere(version, to, FlowEvent::For::kBoth);
     return {};
   }
@@ -215,7 +215,7 @@ class Building {
       before = builder_.AddFresh(result.storage->bytes(), node.name);
       view = result;
       if (!builder_.HandOn(Of(old), old, before, view)) return TooFine(i);
-      builder_.SameTensor(Of(old), old, before, view, false);
+      builder_.SameTensor(Of(old), old, before, view);
     } else {
       before = builder_.Window(Of(old));
       if (!builder_.HandOn(Of(old), view, before, view)) return TooFine(i);
@@ -243,7 +243,7 @@ class Building {
     builder_.EndNode();
     const int version = builder_.AddFresh(result.storage->bytes(), node.name);
     if (!builder_.HandOn(next, view, version, result)) return TooFine(i);
-    builder_.SameTensor(next, view, version, result, false);
+    builder_.SameTensor(next, view, version, result);
     versions_[result.storage.get()] = version;
     return {};
   }
@@ -290,7 +290,8 @@ class Building {
     versions_[result.storage.get()] = next;
     const bool followed = builder_.HandOn(Of(value), source, next, where);
     if (!followed) return AddCoarseScatter(i, value, source, where, next);
-    builder_.SameTensor(Of(value), source, next, where, true);
+    builder_.SameTensor(Of(value), source, next, where,
+                        copies ? Alias::Put::kCopied : Alias::Put::kComputed);
     builder_.HeldHere(next, where, FlowEvent::For::kAsWritten);
     if (options_.whole_bases) builder_.HeldHere(next, result, FlowEvent::For::kFunctional);
     return {};
@@ -384,7 +385,7 @@ class Building {
       if (!builder_.HandOn(Of(original), original, base.before, copy)) {
         return Unsupported("a written operand in more pieces than can be followed");
       }
-      builder_.SameTensor(Of(original), original, base.before, copy, false);
+      builder_.SameTensor(Of(original), original, base.before, copy);
     }
     if (options_.whole_bases) builder_.HeldHere(base.before, copy, FlowEvent::For::kFunctional);
     return base;
@@ -439,7 +440,7 @@ class Building {
       if (!builder_.HandOn(Of(value), value, final, where)) {
         return Unsupported("a write-back in more pieces than can be followed");
       }
-      builder_.SameTensor(Of(value), value, final, where, true);
+      builder_.SameTensor(Of(value), value, final, where, Alias::Put::kCopied);
       partial_final_[first] = final;
       builder_.SetFinal(first, final);
     }

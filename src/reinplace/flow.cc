@@ -169,7 +169,7 @@ Content FlowBuilder::Read(int version, const View& view) {
   return content;
 }
 
-int FlowBuilder::Note(int version, const View& view, bool scattered) {
+int FlowBuilder::Note(int version, const View& view, Alias::Put put) {
   Content content = Read(version, view);
   auto [it, added] =
       content_ids_.try_emplace(ContentKey(view, content), static_cast<int>(graph_.contents.size()));
@@ -184,12 +184,12 @@ int FlowBuilder::Note(int version, const View& view, bool scattered) {
   const int family = At(version).family;
   for (Alias& a : aliases) {
     if (a.family == family && a.view == view) {
-      a.wanted = a.wanted || scattered;
+      a.put = std::max(a.put, put);
       return id;
     }
   }
   if (aliases.size() >= kMaxAliases) return id;
-  Alias alias{family, view, id, scattered, {}};
+  Alias alias{family, view, id, put, {}};
   const Interval extent = ExtentOf(view);
   const RunMap& runs = At(version).runs;
   auto add = [&](Piece p) {
@@ -224,8 +224,8 @@ bool FlowBuilder::HandOn(int source, const View& from, int destination, const Vi
 }
 
 void FlowBuilder::SameTensor(int source, const View& from, int destination, const View& to,
-                             bool scattered) {
-  const int a = Note(source, from), b = Note(destination, to, scattered);
+                             Alias::Put put) {
+  const int a = Note(source, from), b = Note(destination, to, put);
   if (graph_.content(a).pieces.empty() || graph_.content(b).pieces.empty()) return;
   class_parent_[static_cast<size_t>(ClassRoot(b))] = ClassRoot(a);
 }

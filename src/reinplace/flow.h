@@ -33,8 +33,9 @@ struct Alias {
   int family = -1;
   View view;
   int content = -1;
-  // Written there by a copy into the family (scatter_view): the program wants the value there.
-  bool wanted = false;
+  // The program puts the value there: by a copy into a part of the family, or because an operator
+  // that works in place computes it there.
+  enum class Put : uint8_t { kNo, kCopied, kComputed } put = Put::kNo;
   // What lay nearest around it in that version; addresses count from the view's lowest byte.
   Pieces around;
 };
@@ -151,9 +152,9 @@ class FlowBuilder {
   // Hands the numbers of a view on. False if that needs too many runs (Note [Coarse bases]): then
   // nothing was changed.
   bool HandOn(int source, const View& from, int destination, const View& to);
-  // After HandOn: the two views hold one logical tensor. `scattered`: a write into a part of a
-  // base.
-  void SameTensor(int source, const View& from, int destination, const View& to, bool scattered);
+  // After HandOn: the two views hold one logical tensor. `put`: how the second came to be.
+  void SameTensor(int source, const View& from, int destination, const View& to,
+                  Alias::Put put = Alias::Put::kNo);
   // The program copies here (counted); from here on it holds the view of the version (an event).
   void CopiedHere(int64_t bytes) { graph_.program_copied_bytes += bytes; }
   void HeldHere(int version, const View& view, FlowEvent::For only);
@@ -174,7 +175,7 @@ class FlowBuilder {
 
   int64_t bytes_of(int version) const;
   // Index of the content of a view in a version.
-  int Note(int version, const View& view, bool scattered = false);
+  int Note(int version, const View& view, Alias::Put put = Alias::Put::kNo);
   FlowNode& last_node() { return graph_.nodes.back(); }
 
  private:

@@ -134,8 +134,9 @@ bool Planner::Best(const std::function<bool()>& attempt) {
   limit_ = INT64_MAX;
   for (int tries = 0; tries < kAttemptsPerNode; ++tries) {
     choices_.Restart();
+    debt_ = 0;
     const bool ok = attempt();
-    const int64_t cost = machine_.cost();
+    const int64_t cost = machine_.cost() + debt_;
     if (ok && cost == floor) return true;
     if (ok && cost < limit_) {
       best = choices_.script();
@@ -148,8 +149,10 @@ bool Planner::Best(const std::function<bool()>& attempt) {
   if (!best) return false;
   limit_ = INT64_MAX;
   choices_.Play(*best);
+  debt_ = 0;
   const bool ok = attempt();
-  PAL_CHECK(ok && machine_.cost() == best_cost, "a choice of the planner is not repeatable");
+  PAL_CHECK(ok && machine_.cost() + debt_ == best_cost,
+            "a choice of the planner is not repeatable");
   return ok;
 }
 
@@ -354,7 +357,7 @@ bool Planner::Place(const Wanted& wanted, const Rules& rules, const PlannedStep&
     }
     candidates.push_back(f);
   };
-  if (mode_ == Mode::kBest) {
+  if (mode_ != Mode::kFunctional) {
     for (const Found& f : Matches(content, false, true)) add(f);
     const std::vector<int>& family = machine_.BuffersOf(wanted.family);
     const size_t first = family.size() - std::min<size_t>(family.size(), kMaxFamilyBuffers);
@@ -437,7 +440,7 @@ bool Planner::PlaceRead(const FlowNode& node, size_t k, PlannedStep& step) {
       if (!bad) found.push_back({f.buffer, *moved});
     }
   };
-  if (mode_ == Mode::kBest || !content.pieces.empty()) add_matches(o.view, content);
+  if (!content.pieces.empty()) add_matches(o.view, content);
   if (!node.opaque && !node.is_copy && !content.pieces.empty()) {
     int geometries = 0;
     for (const Alias& a : flow_.aliases_of(o.content)) {
@@ -561,7 +564,7 @@ std::vector<Planner::Destination> Planner::Destinations(const FlowNode& node, si
                                                         const PlannedStep& step) const {
   const FlowResult& result = node.results[k];
   std::vector<Destination> all;
-  if (mode_ != Mode::kBest || node.opaque || flow_.content(result.content).pieces.empty())
+  if (mode_ == Mode::kFunctional || node.opaque || flow_.content(result.content).pieces.empty())
     return all;
   auto add = [&](int buffer, const View& view, int64_t low) {
     const Machine::Buffer& b = machine_.buffer(buffer);
@@ -582,11 +585,12 @@ std::vector<Planner::Destination> Planner::Destinations(const FlowNode& node, si
       if (!node.operands[q].read || s.buffer != buffer || !MayOverlap(s.view, *moved)) continue;
       if (!MayOverlay(node, q, k, s, {buffer, *moved})) return;
     }
-    all.push_back({buffer, *moved});
+    all.push_back({buffer, *moved, b.family});
   };
   for (const Alias& a : flow_.aliases_of(result.content)) {
     if (a.view.dtype != result.view.dtype || a.view.sizes != result.view.sizes) continue;
     if (OverlapsItself(a.view)) continue;
+    if (mode_ == Mode::kAsWritten && a.put == Alias::Put::kCopied) continue;
     const std::vector<int>& family = machine_.BuffersOf(a.family);
     const int64_t bytes = flow_.families[static_cast<size_t>(a.family)].bytes;
     const size_t first = family.size() - std::min<size_t>(family.size(), kMaxFamilyBuffers);
@@ -601,15 +605,47 @@ std::vector<Planner::Destination> Planner::Destinations(const FlowNode& node, si
     const std::vector<Found> found = Matches(around, false, true);
     for (size_t i = 0; i < found.size() && i < 2; ++i) add(found[i].buffer, a.view, found[i].low);
   }
+  // Where the program puts it, in a new buffer in which the rest can be made later.
+  for (const Alias& a : flow_.aliases_of(result.content)) {
+    if (!IsPut(a) || a.view.dtype != result.view.dtype || a.view.sizes != result.view.sizes ||
+        flow_.families[static_cast<size_t>(a.family)].storage >= 0 || OverlapsItself(a.view)) {
+      continue;
+    }
+    all.push_back({-1, a.view, a.family});
+    break;
+  }
   return all;
+}
+
+// As written, an operator computes in place where the program says so, and nowhere else.
+bool Planner::IsPut(const Alias& alias) const {
+  return mode_ == Mode::kAsWritten ? alias.put == Alias::Put::kComputed
+                                   : alias.put != Alias::Put::kNo;
+}
+
+// Is this where the program puts the value in the end?
+bool Planner::IsWantedPlace(const FlowResult& result, const Destination& d) const {
+  for (const Alias& a : flow_.aliases_of(result.content)) {
+    if (IsPut(a) && d.family == a.family && d.view == a.view) return true;
+  }
+  return false;
 }
 
 bool Planner::PlaceResult(const FlowNode& node, size_t k, PlannedStep& step) {
   const FlowResult& result = node.results[k];
   const std::vector<Destination> all = Destinations(node, k, step);
   const size_t pick = static_cast<size_t>(choices_.Choose(static_cast<int>(all.size()) + 1));
+  bool wanted = false;
+  for (const Alias& a : flow_.aliases_of(result.content)) wanted = wanted || IsPut(a);
+  if (wanted && !node.opaque && (pick == all.size() || !IsWantedPlace(result, all[pick]))) {
+    debt_ += debt_weight_ * result.view.numel() * result.view.item_size();
+  }
   if (pick == all.size()) {
     step.results[k] = {NewBuffer(result.family), result.view};
+    return true;
+  }
+  if (all[pick].buffer < 0) {
+    step.results[k] = {NewBuffer(all[pick].family), all[pick].view};
     return true;
   }
   const std::vector<Interval> doomed = IntervalsOrExtent(all[pick].view);

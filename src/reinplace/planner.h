@@ -48,6 +48,7 @@ class Planner {
   // Every node gets new buffers, every copy is made.
   bool RunFunctional();
 
+  void set_debt_weight(int64_t weight) { debt_weight_ = weight; }
   int64_t cost() const { return machine_.cost(); }
   Machine& machine() { return machine_; }
   const FlowGraph& flow() const { return flow_; }
@@ -115,12 +116,14 @@ class Planner {
   bool MayOverlay(const FlowNode& node, size_t operand, size_t result, const Spot& a,
                   const Spot& b) const;
   struct Destination {
-    int buffer = -1;
+    int buffer = -1;  // -1: a new buffer of the family
     View view;
+    int family = -1;
   };
   std::vector<Destination> Destinations(const FlowNode& node, size_t k,
                                         const PlannedStep& step) const;
   void MakeProgramBuffer(int family);
+  void AdoptResults(const FlowNode& node);
   bool Ensure(const FlowEvent& event);
   bool EnsureFresh(const FlowEvent& event);
   bool Finish();
@@ -128,13 +131,17 @@ class Planner {
   bool FinishOutputs();
   bool FinishHomes();
 
-  enum class Mode : uint8_t { kBest, kFunctional };
+  enum class Mode : uint8_t { kBest, kAsWritten, kFunctional };
+  bool IsPut(const Alias& alias) const;
+  bool IsWantedPlace(const FlowResult& result, const Destination& d) const;
   const FlowGraph& flow_;
   Machine machine_;
   Choices choices_;
   Mode mode_ = Mode::kBest;
   int64_t limit_ = 0;  // an attempt that costs this much is given up
-  int attempts_left_ = 0;
+  // Bytes that the attempt will probably have to copy later.
+  int64_t debt_ = 0;
+  int64_t debt_weight_ = 1;
   int current_node_ = -1;
   std::vector<OutputSpot> outputs_;
   std::map<int, int> program_buffers_;  // per family, as written: the buffer that is its storage

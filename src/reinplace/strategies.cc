@@ -116,10 +116,6 @@ void Planner::MakeProgramBuffer(int family) {
 // A family's storage in the program as written must hold what the program has written there.
 bool Planner::Ensure(const FlowEvent& event) {
   const Content& content = flow_.content(event.content);
-  for (const Alias& a : flow_.aliases_of(event.content)) {
-    // A value on its way into a part of another base is copied there, and only there.
-    if (a.wanted && a.family != event.family) return true;
-  }
   const int buffer = program_buffers_.at(event.family);
   const int64_t low = ExtentOf(event.view).begin;
   Pieces missing;
@@ -138,6 +134,7 @@ bool Planner::Ensure(const FlowEvent& event) {
 }
 
 bool Planner::RunAsWritten() {
+  mode_ = Mode::kAsWritten;
   for (const FlowEvent& event : flow_.events) {
     if (event.only == FlowEvent::For::kFunctional) continue;
     if (event.node < 0) {
@@ -146,10 +143,21 @@ bool Planner::RunAsWritten() {
       if (!Best([&] { return Ensure(event); })) return false;
     } else if (flow_.nodes[static_cast<size_t>(event.node)].live) {
       if (!PlanNode(event.node)) return false;
+      AdoptResults(flow_.nodes[static_cast<size_t>(event.node)]);
     }
     machine_.ForgetJournal();
   }
   return Finish();
+}
+
+// A result in memory of its own is the storage of its family.
+void Planner::AdoptResults(const FlowNode& node) {
+  const PlannedStep& step = machine_.steps().back();
+  for (size_t k = 0; k < node.results.size(); ++k) {
+    if (machine_.buffer(step.results[k].buffer).family == node.results[k].family) {
+      program_buffers_.try_emplace(node.results[k].family, step.results[k].buffer);
+    }
+  }
 }
 
 bool Planner::EnsureFresh(const FlowEvent& event) {
