@@ -127,7 +127,7 @@ bool Fits(const Scalar& number, DType dtype) {
     return number.i >= least && number.i <= most;
   }
   double x = number.AsDouble();
-  return x >= static_cast<double>(least) - 1 && x <= static_cast<double>(most);
+  return x >= static_cast<double>(least) && x <= static_cast<double>(most);
 }
 
 }  // namespace

@@ -49,6 +49,7 @@ class RowCall {
     if (form == Form::kInPlace) output_ = &args[0].tensor();
     config_ = ConfigOf(rule_, output_);
     for (size_t i = 0; row.roles[i] != '\0'; ++i) Sort(row.roles[i], args[i]);
+    config_.check_overlap = row.checks_overlap;
     if (row.type_only_int) config_.AddTypeOnly(Scalar::Int(0));
     if (row.swapped) std::swap(inputs_[0], inputs_[1]);
     in_place_ = form == Form::kInPlace;

@@ -19,7 +19,10 @@ constexpr size_t kItem = 16;     // bytes of the largest element
 struct LoopOperand {
   int walked = -1;        // index in the iteration; -1: a number
   CastFn cast = nullptr;  // null: the loop reads (writes) the memory itself
-  int64_t item = 0;       // bytes in the loop's type
+  // Where the common type is a 16-bit float and the operand's type another: through the common
+  // type, because that is where PyTorch rounds.
+  CastFn through = nullptr;
+  int64_t item = 0;  // bytes in the loop's type
   alignas(kItem) std::byte number[kItem];
 };
 
@@ -56,6 +59,7 @@ class RowRunner {
   void ConvertedRow(std::array<std::byte*, kMaxOperands> at,
                     const std::array<int64_t, kMaxOperands>& strides, int64_t n) {
     alignas(64) std::byte buffer[kMaxOperands][kChunk * kItem];
+    alignas(64) std::byte middle[kChunk * 2];  // 16-bit floats
     for (int64_t done = 0; done < n; done += kChunk) {
       int64_t length = std::min(kChunk, n - done);
       std::array<std::byte*, kMaxOperands> p = at;
@@ -65,11 +69,23 @@ class RowRunner {
         if (operand.cast == nullptr) continue;
         p[k] = buffer[k];
         s[k] = k > 0 && strides[k] == 0 ? 0 : operand.item;
-        if (k > 0) operand.cast(p[k], operand.item, at[k], strides[k], s[k] == 0 ? 1 : length);
+        if (k == 0) continue;
+        int64_t count = s[k] == 0 ? 1 : length;
+        if (operand.through != nullptr) {
+          operand.through(middle, 2, at[k], strides[k], count);
+          operand.cast(p[k], operand.item, middle, 2, count);
+        } else {
+          operand.cast(p[k], operand.item, at[k], strides[k], count);
+        }
       }
       row_(p.data(), s.data(), length, context_);
       const LoopOperand& out = operands_[0];
-      if (out.cast != nullptr) out.cast(at[0], strides[0], buffer[0], out.item, length);
+      if (out.through != nullptr) {
+        out.through(middle, 2, buffer[0], out.item, length);
+        out.cast(at[0], strides[0], middle, 2, length);
+      } else if (out.cast != nullptr) {
+        out.cast(at[0], strides[0], buffer[0], out.item, length);
+      }
       for (size_t k = 0; k < count_; ++k) at[k] += length * strides[k];
     }
   }
@@ -105,6 +121,11 @@ Status RunPointwise(const LoopTable& loops, DType common, const Tensor& out,
   DType result_type = loops.ResultOf(type);
   result.item = ItemSize(result_type);
   if (out.dtype != result_type) result.cast = FindCast(out.dtype, result_type);
+  bool rounds = type != common;  // a 16-bit float, computed in f32
+  if (rounds && result_type == type && out.dtype != common) {
+    result.through = FindCast(common, result_type);
+    result.cast = FindCast(out.dtype, common);
+  }
 
   for (size_t i = 0; i < inputs.size(); ++i) {
     LoopOperand& operand = runner.Add();
@@ -117,6 +138,10 @@ Status RunPointwise(const LoopTable& loops, DType common, const Tensor& out,
     const Tensor& tensor = *inputs[i].tensor;
     operand.walked = static_cast<int>(bases.size());
     if (tensor.dtype != wanted) operand.cast = FindCast(wanted, tensor.dtype);
+    if (rounds && wanted == type && tensor.dtype != common) {
+      operand.through = FindCast(common, tensor.dtype);
+      operand.cast = FindCast(wanted, common);
+    }
     config.AddInput(tensor.view());
     bases.push_back(tensor.data());
   }

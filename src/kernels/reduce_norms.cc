@@ -75,8 +75,8 @@ Result<ReduceTypes> NormTypes(const ReduceArgs& args) {
 }
 // PyTorch accepts an empty list of dims only where there is none to reduce.
 Status RefuseNoDims(const ReduceArgs& args) {
-  if (args.self().dim() == 0 || args.keepdim() || !args.dim().IsList() ||
-      !args.dim().list().empty()) {
+  if (args.self().dim() == 0 || args.self().numel() == 0 || args.keepdim() ||
+      !args.dim().IsList() || !args.dim().list().empty()) {
     return {};
   }
   return Refused("output_shape_mismatch", "logsumexp: the list of dims is empty");
@@ -94,6 +94,10 @@ ReduceParams Order(const ReduceArgs& args) {
   return {order == nullptr || order->IsNone() ? 2.0 : order->ToDouble()};
 }
 
+// A norm of a negative order has no value for nothing.
+Status RefuseEmptyNegative(const ReduceArgs& args) {
+  return Order(args).number < 0 ? RefuseEmpty(args) : Status();
+}
 }  // namespace
 
 Status RegisterReduceNorms(op::OpTable& table) {
@@ -109,6 +113,7 @@ Status RegisterReduceNorms(op::OpTable& table) {
                           "-> Tensor"},
               .types = NormTypes,
               .kernel = FindNorm,
+              .before = RefuseEmptyNegative,
               .params = Order}));
   return RegisterReduceRow(
       table,

@@ -186,6 +186,10 @@ Status InPlaceMeta(MetaCall& call) {
                     "should match",
                     TorchName(self.dtype), TorchName(asked)));
   }
+  if (self.dtype == DType::kB8 && self.dim() > 0) {
+    return Refused("unsupported_dtype",
+                   fmt::format("{} is not implemented for bool", call.op.schema.Key()));
+  }
   PAL_TRY(CheckInternalOverlap(self));
   call.results.push_back(ResultSpec::Same(0));
   return {};

@@ -61,6 +61,10 @@ Status NumbersFit(std::span<const Value> args, DType common) {
   return {};
 }
 
+Status ValueFits(std::span<const Value> args, DType common) {
+  return CheckFits(args[3].ToScalar(), common);
+}
+
 bool IsIntegralValue(const Value& value) {
   return value.IsTensor() ? IsIntegral(value.tensor().dtype) : value.ToScalar().IsInt();
 }
@@ -102,7 +106,8 @@ const PointwiseRow kRows[] = {
      .rule = Rule::kBinary,
      .loops = &kAddCMul,
      .in_place = "",
-     .out = "out"},
+     .out = "out",
+     .after = ValueFits},
     {.schema = "aten::addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> "
                "Tensor",
      .roles = "ooop",

@@ -169,7 +169,6 @@ const PointwiseRow kRows[] = {
      .rule = Rule::kUnary,
      .loops = &kRelu,
      .in_place = "",
-     .out = "out",
      .before = RefuseBool},
     // As pow(self, 2): the number takes part in promotion, the square of a bool is an i64.
     {.schema = "aten::square(Tensor self) -> Tensor",
@@ -183,14 +182,12 @@ const PointwiseRow kRows[] = {
      .roles = "o",
      .rule = Rule::kLogicalNot,
      .loops = &kIsNan,
-     .out = "out",
      .refuses_complex = false},
     {.schema = "aten::isinf(Tensor self) -> Tensor",
      .roles = "o",
      .rule = Rule::kLogicalNot,
      .loops = &kIsInf,
      .strides = IsInfStrides,
-     .out = "out",
      .refuses_complex = false},
     {.schema = "aten::isfinite(Tensor self) -> Tensor",
      .roles = "o",
@@ -287,7 +284,8 @@ const PointwiseRow kRows[] = {
      .new_layout = NewLayout::kPreserve,
      .in_place = "",
      .out = "out",
-     .before = CheckLimits},
+     .before = CheckLimits,
+     .after = BoundsFit},
 };
 
 }  // namespace

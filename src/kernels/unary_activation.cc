@@ -93,7 +93,6 @@ const PointwiseRow kRows[] = {
      .rule = Rule::kUnary,
      .loops = &kCelu,
      .in_place = "",
-     .out = "out",
      .before = RefuseZeroAlpha},
     {.schema = "aten::relu6(Tensor self) -> Tensor",
      .roles = "o",
@@ -128,8 +127,7 @@ const PointwiseRow kRows[] = {
      .roles = "o",
      .rule = Rule::kUnary,
      .loops = &kLogSigmoid,
-     .new_layout = NewLayout::kContiguous,
-     .out = "out"},
+     .new_layout = NewLayout::kContiguous},
     {.schema = "aten::hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor",
      .roles = "op",
      .rule = Rule::kUnary,
@@ -147,7 +145,8 @@ const PointwiseRow kRows[] = {
      .loops = &kThreshold,
      .in_place = "",
      .out = "out",
-     .after = NumbersFit},
+     .after = NumbersFit,
+     .checks_overlap = false},
 };
 
 }  // namespace
