@@ -204,7 +204,6 @@ bool IsContiguous(const View& view, MemoryFormat format) {
   }
   size_t rank = format == MemoryFormat::kChannelsLast ? 4 : 5;
   if (view.dim() != rank) return false;
-  if (view.numel() == 0) return true;
   int64_t step = 1;
   for (int64_t k : ChannelsLastOrder(rank)) {
     size_t d = static_cast<size_t>(k);
