@@ -65,7 +65,9 @@ class FunctionReader {
     if (lexer.Peek().Is(",") && IsInputUnpacking(line.text)) return SkipToEnd(lexer);
     Node node;
     PAL_TRY(Annotation(lexer, node));
+    if (lexer.Peek().Is(";")) return InputTypes(lexer, name, std::move(node.type));
     PAL_TRY(lexer.Expect("="));
+    if (lexer.Peek().text == "self._guards_fn") return SkipToEnd(lexer);
     PAL_TRY(Expression(lexer, node));
     PAL_TRY(Tail(lexer));
     return Define(lexer, name, std::move(node), line.number);
@@ -101,6 +103,22 @@ class FunctionReader {
   // x, y, = fx_pytree.tree_flatten_spec(([x, y], {}), self._in_spec): the inputs are flat already.
   static bool IsInputUnpacking(std::string_view line) {
     return line.find("fx_pytree.tree_flatten_spec(") != std::string_view::npos;
+  }
+
+  // x: "f32[4]"; y: "f32[3]";
+  Status InputTypes(Lexer& lexer, Token name, Type type) {
+    while (true) {
+      auto it = scope_.names.find(name.text);
+      if (it == scope_.names.end() || graph_.node(it->second).kind != Node::Kind::kInput) {
+        return lexer.At(name, "expected the name of an input");
+      }
+      graph_.node(it->second).type = std::move(type);
+      if (!lexer.Accept(";") || lexer.Peek().kind == Token::Kind::kEnd) return {};
+      name = lexer.Next();
+      Node node;
+      PAL_TRY(Annotation(lexer, node));
+      type = std::move(node.type);
+    }
   }
 
   static Status SkipToEnd(Lexer& lexer) {

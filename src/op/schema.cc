@@ -90,9 +90,10 @@ std::string ArgText(const SchemaArg& arg) {
 
 std::string ReturnsText(const Schema& schema) {
   if (schema.varret) return "...";
-  bool parentheses = schema.returns.size() != 1;
   std::string text;
   for (const SchemaArg& r : schema.returns) text += (text.empty() ? "" : ", ") + ArgText(r);
+  // A tuple as the only return, "((T1, T2)[])", would read as two returns.
+  bool parentheses = schema.returns.size() != 1 || text.starts_with('(');
   return parentheses ? "(" + text + ")" : text;
 }
 
@@ -116,13 +117,18 @@ bool SchemaType::IsOptional() const {
 
 std::string SchemaType::ToString() const {
   std::string text(BaseName(*this));
-  if (alias) text += AliasText(*alias);
-  for (Postfix p : postfixes) {
-    if (p == Postfix::kOptional) {
+  auto annotate = [&](size_t position) {
+    if (alias && alias->postfixes == position) text += AliasText(*alias);
+    if (list_alias && list_alias->postfixes == position) text += AliasText(*list_alias);
+  };
+  annotate(0);
+  for (size_t i = 0; i < postfixes.size(); ++i) {
+    if (postfixes[i] == Postfix::kOptional) {
       text += "?";
     } else {
       text += list_size ? fmt::format("[{}]", *list_size) : "[]";
     }
+    annotate(i + 1);
   }
   return text;
 }

@@ -36,12 +36,15 @@ enum class BaseType : uint8_t {
 struct AliasInfo {
   std::vector<std::string> before, after;  // set names, "*" among them
   bool is_write = false;
+  size_t postfixes = 0;  // how many of the type's postfixes stand before it: 1 in "Tensor[](a)"
 };
 
 struct SchemaType {
   BaseType base = BaseType::kOther;
   std::string other;               // the text of a type of kind kOther ("Dict(str, Tensor)")
-  std::optional<AliasInfo> alias;  // of the innermost Tensor
+  std::optional<AliasInfo> alias;  // of the innermost Tensor; of the list where only that has one
+  // "Tensor(a)[](b)": the annotation of the list itself, where the elements have one too.
+  std::optional<AliasInfo> list_alias;
   // Postfixes from left to right: "Tensor?[]" = {kOptional, kList}.
   enum class Postfix : uint8_t { kOptional, kList };
   std::vector<Postfix> postfixes;
@@ -50,7 +53,9 @@ struct SchemaType {
   bool IsList() const;      // some postfix is a list
   bool IsOptional() const;  // the outermost postfix is `?`
   bool IsTensorLike() const { return base == BaseType::kTensor; }
-  bool is_write() const { return alias && alias->is_write; }
+  bool is_write() const {
+    return (alias && alias->is_write) || (list_alias && list_alias->is_write);
+  }
   std::string ToString() const;  // "Tensor(a!)?[]"
 };
 

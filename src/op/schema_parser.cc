@@ -185,7 +185,7 @@ class Parser {
     PAL_TRY(ParseBase(type));
     while (true) {
       char c = s_.Peek();
-      if ((c == '(' || c == '!') && !type.alias) {
+      if ((c == '(' || c == '!') && TakesAlias(type)) {
         PAL_TRY(ParseAlias(type));
       } else if (s_.Accept("?")) {
         if (type.IsOptional()) return s_.At(s_.position() - 1, "a second '?'");
@@ -267,20 +267,29 @@ class Parser {
 
   Status ParseAlias(SchemaType& type) {
     AliasInfo alias;
+    // "Tensor?(a!)" is another spelling of "Tensor(a!)?".
+    alias.postfixes = type.IsList() ? type.postfixes.size() : 0;
     if (s_.Accept("!")) {
       alias.is_write = true;  // a set of its own
-      type.alias = std::move(alias);
-      return {};
+    } else {
+      PAL_TRY(s_.Expect("("));
+      PAL_TRY(alias.before, ParseSets());
+      alias.is_write = s_.Accept("!");
+      if (s_.Accept("->")) {
+        PAL_TRY(alias.after, ParseSets());
+      }
+      PAL_TRY(s_.Expect(")"));
     }
-    PAL_TRY(s_.Expect("("));
-    PAL_TRY(alias.before, ParseSets());
-    alias.is_write = s_.Accept("!");
-    if (s_.Accept("->")) {
-      PAL_TRY(alias.after, ParseSets());
-    }
-    PAL_TRY(s_.Expect(")"));
-    type.alias = std::move(alias);
+    (type.alias ? type.list_alias : type.alias) = std::move(alias);
     return {};
+  }
+
+  // One annotation of the element, one directly after the first list mark.
+  static bool TakesAlias(const SchemaType& type) {
+    if (!type.alias) return true;
+    bool after_list =
+        !type.postfixes.empty() && type.postfixes.back() == SchemaType::Postfix::kList;
+    return after_list && !type.list_alias && type.alias->postfixes < type.postfixes.size();
   }
 
   Result<std::vector<std::string>> ParseSets() {

@@ -20,7 +20,7 @@ TEST(Schema, ParsesAndPrints) {
       {"a::b(int[1]? d=None) -> ()", nullptr},
       {"a::b(Tensor(a!)?[] x) -> ()", nullptr},
       {"a::b(Tensor?(a!)[] x) -> ()", "a::b(Tensor(a!)?[] x) -> ()"},
-      {"a::b(Tensor[](a!) x) -> ()", "a::b(Tensor(a!)[] x) -> ()"},
+      {"a::b(Tensor[](a!) x, Tensor(a)[](b!) y, Tensor[](a)? z) -> ()", nullptr},
       {"a::b(Tensor(a!)[]? xs=None, *, int k=1) -> ()", nullptr},
       {"a::b(Tensor(a -> *) x) -> Tensor(a)[]", nullptr},
       {"a::b(Tensor(a|b! -> c|*) x) -> Tensor(*)", nullptr},
@@ -44,6 +44,7 @@ TEST(Schema, ParsesAndPrints) {
       {"a::b(SymInt[] size, Scalar[] xs, t y) -> t", nullptr},
       {"a::b(Tensor x=None, int y=None) -> ()", nullptr},
       {"a::b() -> ()", nullptr},
+      {"a::b() -> ((Tensor, t)[])", nullptr},
   };
   for (const Row& row : rows) {
     Result<Schema> schema = ParseSchema(row.text);
