@@ -301,6 +301,9 @@ void FlowBuilder::FormGroups(FlowNode& node) {
 void FlowBuilder::EndOperands(const std::vector<int>& next) {
   FlowNode& node = graph_.nodes.back();
   FormGroups(node);
+  for (size_t k = 0; k < node.operands.size(); ++k) {
+    if (node.operands[k].written) node.written.push_back(k);
+  }
   // New numbers per base, for the union of all that is written on it.
   for (size_t base = 0; base < next.size(); ++base) {
     std::vector<Interval> written;

@@ -76,6 +76,7 @@ struct FlowNode {
   // Position of operand 0 is the tied one of a built-in update (its result lies in the same place).
   int tied_operand = -1;
   std::vector<FlowOperand> operands;
+  std::vector<size_t> written;  // operands that are written in place
   std::vector<FlowGroup> groups;
   std::vector<FlowResult> results;
   int64_t first_number = 0, end_number = 0;  // made here

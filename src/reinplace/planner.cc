@@ -432,10 +432,9 @@ bool Planner::PlaceRead(const FlowNode& node, size_t k, PlannedStep& step) {
       const std::optional<View> moved = Shifted(view, f.low - ExtentOf(view).begin);
       if (!moved) continue;
       bool bad = false;
-      for (size_t q = 0; q < node.operands.size(); ++q) {
+      for (size_t q : node.written) {
         const Spot& s = step.operands[q];
-        bad =
-            bad || (node.operands[q].written && s.buffer == f.buffer && MayOverlap(s.view, *moved));
+        bad = bad || (s.buffer == f.buffer && MayOverlap(s.view, *moved));
       }
       if (!bad) found.push_back({f.buffer, *moved});
     }
@@ -521,8 +520,8 @@ bool Planner::Intact(const FlowNode& node, const PlannedStep& step) const {
 
 bool Planner::SaveOverwritten(const FlowNode& node, const PlannedStep& step) {
   std::map<int, std::vector<Interval>> written;
-  for (size_t k = 0; k < node.operands.size(); ++k) {
-    if (!node.operands[k].written || step.operands[k].buffer < 0) continue;
+  for (size_t k : node.written) {
+    if (step.operands[k].buffer < 0) continue;
     std::vector<Interval>& of_buffer = written[step.operands[k].buffer];
     for (const Interval& i : IntervalsOrExtent(step.operands[k].view)) of_buffer.push_back(i);
   }
