@@ -114,7 +114,6 @@ class SmallVector {
   friend bool operator<(const SmallVector& a, const SmallVector& b) {
     return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end());
   }
-  operator std::span<const T>() const { return {data_, size_}; }  // NOLINT
   std::vector<T> ToVector() const { return std::vector<T>(begin(), end()); }
 
  private:
