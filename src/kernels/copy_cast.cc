@@ -5,6 +5,7 @@
 #include <array>
 #include <complex>
 #include <limits>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -54,19 +55,27 @@ To Convert(From x) {
   }
 }
 
+// A byte of a bool tensor may hold anything (memory that nobody has written, a view of integers).
+template <typename T>
+T Load(const std::byte* at) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return *reinterpret_cast<const uint8_t*>(at) != 0;
+  } else {
+    return *reinterpret_cast<const T*>(at);
+  }
+}
+
 template <typename To, typename From>
 void CastRow(std::byte* to, int64_t to_stride, const std::byte* from, int64_t from_stride,
              int64_t n) {
   constexpr int64_t kTo = sizeof(To), kFrom = sizeof(From);
   if (to_stride == kTo && from_stride == kFrom) {
     To* d = reinterpret_cast<To*>(to);
-    const From* s = reinterpret_cast<const From*>(from);
-    for (int64_t i = 0; i < n; ++i) d[i] = Convert<To>(s[i]);
+    for (int64_t i = 0; i < n; ++i) d[i] = Convert<To>(Load<From>(from + i * kFrom));
     return;
   }
   for (int64_t i = 0; i < n; ++i) {
-    *reinterpret_cast<To*>(to + i * to_stride) =
-        Convert<To>(*reinterpret_cast<const From*>(from + i * from_stride));
+    *reinterpret_cast<To*>(to + i * to_stride) = Convert<To>(Load<From>(from + i * from_stride));
   }
 }
 

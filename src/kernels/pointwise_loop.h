@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstddef>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -44,9 +43,14 @@ struct LoopTable {
 
 namespace loop_detail {
 
+// A byte of a bool tensor may hold anything (memory that nobody has written, a view of integers).
 template <typename T>
-const T& At(const std::byte* base, int64_t stride, int64_t i) {
-  return *reinterpret_cast<const T*>(base + i * stride);
+T Load(const std::byte* at) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return *reinterpret_cast<const uint8_t*>(at) != 0;
+  } else {
+    return *reinterpret_cast<const T*>(at);
+  }
 }
 
 template <class F, typename T, typename... In, size_t... k>
@@ -56,12 +60,13 @@ void Row(std::byte* const* p, const int64_t* s, int64_t n, const LoopContext& co
   using R = decltype(F::Apply(b, std::declval<In>()...));
   if (s[0] == static_cast<int64_t>(sizeof(R)) && (... && (s[k + 1] == int64_t{sizeof(In)}))) {
     R* out = reinterpret_cast<R*>(p[0]);
-    std::tuple<const In*...> in(reinterpret_cast<const In*>(p[k + 1])...);
-    for (int64_t i = 0; i < n; ++i) out[i] = F::Apply(b, std::get<k>(in)[i]...);
+    for (int64_t i = 0; i < n; ++i) {
+      out[i] = F::Apply(b, Load<In>(p[k + 1] + i * int64_t{sizeof(In)})...);
+    }
     return;
   }
   for (int64_t i = 0; i < n; ++i) {
-    *reinterpret_cast<R*>(p[0] + i * s[0]) = F::Apply(b, At<In>(p[k + 1], s[k + 1], i)...);
+    *reinterpret_cast<R*>(p[0] + i * s[0]) = F::Apply(b, Load<In>(p[k + 1] + i * s[k + 1])...);
   }
 }
 

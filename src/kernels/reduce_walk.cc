@@ -27,7 +27,7 @@ SliceSource::SliceSource(const Tensor& input, const ReduceDims& dims, DType thro
   bool two_steps = input.dtype != through && through != type;
   cast_ = FindCast(two_steps ? through : type, input.dtype);
   if (two_steps) second_cast_ = FindCast(type, through);
-  direct_ = input.dtype == type && !two_steps && row_stride_ == input_item_;
+  direct_ = input.dtype == type && type != DType::kB8 && !two_steps && row_stride_ == input_item_;
 }
 
 void SliceSource::Start(const std::byte* first) {
