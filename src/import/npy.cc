@@ -125,13 +125,13 @@ class HeaderReader {
   Header header_;
 };
 
-Dims StridesOf(const Header& header) {
-  if (!header.fortran) return ContiguousStrides(header.shape);
-  Dims strides(header.shape.size());
+// The strides of a contiguous array whose first dim is the fastest. Sizes are checked.
+Dims FortranStrides(const Dims& sizes) {
+  Dims strides(sizes.size());
   int64_t stride = 1;
   for (size_t d = 0; d < strides.size(); ++d) {
     strides[d] = stride;
-    if (__builtin_mul_overflow(stride, std::max<int64_t>(header.shape[d], 1), &stride)) stride = 0;
+    stride *= std::max<int64_t>(sizes[d], 1);
   }
   return strides;
 }
@@ -192,8 +192,9 @@ Result<Tensor> ParseNpy(std::span<const std::byte> data, const std::string& name
   if (!header.ok()) return fault(header.error().message);
   Bytes payload{data.subspan(begin + header_size), nullptr};
   auto payload_size = static_cast<int64_t>(payload.data.size());
-  PAL_TRY(View view, CheckedView(header->dtype, header->shape, StridesOf(*header), 0, payload_size,
-                                 name + ": the array"));
+  PAL_TRY(View view,
+          CheckedContiguousView(header->dtype, header->shape, payload_size, name + ": the array"));
+  if (header->fortran) view.strides = FortranStrides(view.sizes);
   payload.data = payload.data.first(static_cast<size_t>(view.numel() * view.item_size()));
   PAL_TRY(StorageRef storage,
           StorageOfBytes(payload, StorageUse::kPrivate, header->swap, header->dtype));

@@ -76,4 +76,19 @@ Result<View> CheckedView(DType dtype, const Dims& sizes, const Dims& strides, in
   return view;
 }
 
+Result<View> CheckedContiguousView(DType dtype, const Dims& sizes, int64_t storage_bytes,
+                                   const std::string& what) {
+  // Strides are products of sizes, of those that are 0 too.
+  int64_t product = 1;
+  for (int64_t size : sizes) {
+    if (size < 0)
+      return BadInput(fmt::format("{} has a negative size in {}", what, ToString(sizes)));
+    if (__builtin_mul_overflow(product, std::max<int64_t>(size, 1), &product)) {
+      return BadInput(fmt::format("{}: {}{} has more elements than can be counted", what,
+                                  DTypeName(dtype), ToString(sizes)));
+    }
+  }
+  return CheckedView(dtype, sizes, ContiguousStrides(sizes), 0, storage_bytes, what);
+}
+
 }  // namespace palimpsest::importing

@@ -24,4 +24,8 @@ Result<bool> IsBigEndian(const Archive& archive, const std::string& record);
 Result<View> CheckedView(DType dtype, const Dims& sizes, const Dims& strides, int64_t offset,
                          int64_t storage_bytes, const std::string& what);
 
+// The same for a contiguous tensor, of which only the sizes are known.
+Result<View> CheckedContiguousView(DType dtype, const Dims& sizes, int64_t storage_bytes,
+                                   const std::string& what);
+
 }  // namespace palimpsest::importing

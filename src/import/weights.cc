@@ -96,11 +96,10 @@ Result<Tensor> Weights::GetRaw(const std::string& name, Json entry,
   PAL_TRY(StorageRef storage, LoadStorage(name, entry, *dtype));
   Result<View> view = CheckedView(*dtype, sizes, strides, offset, storage->bytes(), title);
   if (!view.ok()) {
-    Result<View> dense =
-        CheckedView(*dtype, sizes, ContiguousStrides(sizes), 0, storage->bytes(), title);
-    if (!options_.mend_strides || !dense.ok() || sizes.size() != strides.size() ||
-        dense->numel() * dense->item_size() != storage->bytes()) {
-      return std::move(view).error();
+    if (!options_.mend_strides || sizes.size() != strides.size()) return view.error();
+    Result<View> dense = CheckedContiguousView(*dtype, sizes, storage->bytes(), title);
+    if (!dense.ok() || dense->numel() * dense->item_size() != storage->bytes()) {
+      return view.error();
     }
     remarks.push_back(
         fmt::format("{}: its strides do not fit its record; read as contiguous", title));
