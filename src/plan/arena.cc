@@ -1,8 +1,7 @@
 // Greedy by size: the largest value first, each at the lowest offset that is free all its life.
 //
-// The values already placed that live at the same time are found by walking a list sorted by offset
-// of the placed ones; only those whose lifetimes meet count. Equal sizes go by first use, so that
-// the result is deterministic.
+// The values already placed that live at the same time are found through a segment tree over steps.
+// Equal sizes go by first use, so that the result is deterministic.
 
 #include "plan/arena.h"
 
@@ -16,10 +15,6 @@ namespace {
 constexpr int64_t kAlignment = 64;
 
 int64_t AlignUp(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
-
-bool LiveTogether(const Lifetime& a, const Lifetime& b) {
-  return a.first <= b.last && b.first <= a.last;
-}
 
 int64_t LargestSum(std::span<const Lifetime> lifetimes) {
   // (step, change): what begins at a step is alive together with what ends there.
