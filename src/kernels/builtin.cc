@@ -1,11 +1,19 @@
 #include "kernels/builtin.h"
 
+#include "kernels/attention.h"
+#include "kernels/convolution.h"
 #include "kernels/copy.h"
 #include "kernels/factories.h"
+#include "kernels/indexing.h"
+#include "kernels/matmul.h"
+#include "kernels/norm.h"
 #include "kernels/own_ops.h"
 #include "kernels/pointwise.h"
 #include "kernels/random.h"
 #include "kernels/reduce.h"
+#include "kernels/scatter.h"
+#include "kernels/shaping.h"
+#include "kernels/softmax.h"
 #include "kernels/symbolic.h"
 #include "kernels/views.h"
 
@@ -13,7 +21,10 @@ namespace palimpsest::kernels {
 
 Status RegisterBuiltins(op::OpTable& table) {
   for (auto* family : {RegisterOwnOperators, RegisterCopies, RegisterViews, RegisterFactories,
-                       RegisterSymbolic, RegisterRandom, RegisterPointwise, RegisterReductions}) {
+                       RegisterSymbolic, RegisterRandom, RegisterIndexing, RegisterScatters,
+                       RegisterShaping, RegisterPointwise, RegisterReductions,
+                       RegisterMatmul, RegisterConvolution, RegisterNorms, RegisterSoftmax,
+                       RegisterAttention}) {
     PAL_TRY(family(table));
   }
   return {};

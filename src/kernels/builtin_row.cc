@@ -48,30 +48,71 @@ Status RegisterBuiltinRows(op::OpTable& table, std::vector<BuiltinRow> rows) {
   return {};
 }
 
-BuiltinRow InPlaceForm(const BuiltinRow& row) {
+Status RefuseSharedMemory(const Tensor& self, const Tensor& other) {
+  if (self.storage != other.storage || self.numel() == 0 || other.numel() == 0) return {};
+  bool same_object = self.object != 0 && self.object == other.object;
+  if (!same_object && (!IsDense(self) || !IsDense(other))) return {};
+  auto begin = [](const Tensor& t) { return t.offset * t.item_size(); };
+  auto end = [&](const Tensor& t) { return begin(t) + t.numel() * t.item_size(); };
+  if (!same_object && (begin(self) >= end(other) || begin(other) >= end(self))) return {};
+  return Refused("partial_overlap",
+                 "unsupported operation: some elements of the input tensor and the written-to "
+                 "tensor refer to a single memory location. Please clone() the tensor before "
+                 "performing the operation.");
+}
+
+namespace {
+
+Status CheckUpdated(const op::MetaCall& call, SelfOverlap overlap) {
+  const Tensor& self = call.args[0].tensor();
+  Status whole = CheckInternalOverlap(self);
+  if (whole.ok() || overlap == SelfOverlap::kRefused) return whole;
+  return Unsupported(fmt::format("{}: an update of an expanded tensor ({})", call.op.schema.Key(),
+                                 ToString(self.view())));
+}
+
+Status CheckOperands(const op::MetaCall& call) {
+  Status status;
+  for (const Value& value : call.args.subspan(1)) {
+    ForEachTensor(value, [&](const Tensor& other) {
+      if (status.ok()) status = RefuseSharedMemory(call.args[0].tensor(), other);
+    });
+  }
+  return status;
+}
+
+// "aten::index_put(Tensor self, ...) -> Tensor" -> "aten::index_put_(Tensor(a!) self, ...) ->
+// Tensor(a!)".
+std::string InPlaceSchema(const std::string& schema) {
   constexpr std::string_view kSelf = "(Tensor self";
+  size_t paren = schema.find(kSelf), name_end = schema.find_first_of(".(");
+  size_t arrow = schema.rfind(" -> ");
+  PAL_CHECK(paren != std::string::npos && arrow != std::string::npos, "{}", schema);
+  return schema.substr(0, name_end) + "_" + schema.substr(name_end, paren - name_end) +
+         "(Tensor(a!) self" + schema.substr(paren + kSelf.size(), arrow - paren - kSelf.size()) +
+         " -> Tensor(a!)";
+}
+
+}  // namespace
+
+BuiltinRow InPlaceForm(const BuiltinRow& row, SelfOverlap overlap) {
   BuiltinRow form;
-  size_t paren = row.schema.find(kSelf), name_end = row.schema.find_first_of(".(");
-  size_t arrow = row.schema.rfind(" -> ");
-  PAL_CHECK(paren != std::string::npos && arrow != std::string::npos, "{}", row.schema);
-  form.schema = row.schema.substr(0, name_end) + "_" +
-                row.schema.substr(name_end, paren - name_end) + "(Tensor(a!) self" +
-                row.schema.substr(paren + kSelf.size(), arrow - paren - kSelf.size()) +
-                " -> Tensor(a!)";
-  form.functional = row.schema.substr(0, paren);
+  form.schema = InPlaceSchema(row.schema);
+  form.functional = row.schema.substr(0, row.schema.find('('));
   form.traits = row.traits;
   form.traits.tied = -1;
-  form.meta = [meta = row.meta](op::MetaCall& call) -> Status {
-    PAL_TRY(CheckInternalOverlap(call.args[0].tensor()));
+  form.meta = [meta = row.meta, overlap](op::MetaCall& call) -> Status {
+    PAL_TRY(CheckUpdated(call, overlap));
     PAL_TRY(meta(call));
+    PAL_TRY(CheckOperands(call));
     const Tensor& self = call.args[0].tensor();
     View result = std::move(call.results[0].view);
+    call.results.clear();
     if (result.sizes != self.sizes || result.dtype != self.dtype) {
       return Refused(
           "output_shape_mismatch",
           fmt::format("{}: the result does not fit self, which is written", call.op.schema.Key()));
     }
-    call.results.clear();
     call.results.push_back(op::ResultSpec::Same(0));
     return {};
   };
