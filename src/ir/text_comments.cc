@@ -20,6 +20,13 @@ std::string_view Trim(std::string_view text) {
   return text;
 }
 
+// What is kept as text is kept in one line: control characters become spaces.
+std::string PlainText(std::string_view text) {
+  std::string plain(text);
+  for (char& c : plain) c = static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+  return std::string(Trim(plain));
+}
+
 // One comment: a scanner over its text, errors with the place in the file.
 class CommentReader {
  public:
@@ -31,7 +38,7 @@ class CommentReader {
     std::string_view key = comment_.key;
     if (key == "schema") return {};
     if (key == "guard") {
-      graph.guards.emplace_back(comment_.text);
+      graph.guards.push_back(PlainText(comment_.text));
       return {};
     }
     if (key == "phase") PAL_TRY(Phase(graph));
@@ -128,11 +135,11 @@ class CommentReader {
   Status Place(Graph& graph) {
     PAL_TRY(NodeId id, Name());
     PAL_TRY(Sign("="));
-    std::string_view place = Trim(s_.rest());
+    std::string place = PlainText(s_.rest());
     bool known = place.starts_with("arena+") || place.starts_with("in ") ||
                  place.starts_with("state ") || place == "fresh";
     if (!known) return Expected("arena+N, in INPUT, state NAME or fresh");
-    graph.place_of[id] = place;
+    graph.place_of[id] = std::move(place);
     return {};
   }
 
@@ -244,7 +251,7 @@ Status ApplySchemas(const std::vector<KeyedComment>& comments, const op::OpTable
       size_t newline = message.find('\n');
       return lines.At(place + column - 1, message.substr(colon + 2, newline - colon - 2));
     }
-    graph.schemas.emplace_back(comment.text);
+    graph.schemas.push_back(PlainText(comment.text));
     if (graph.own_ops == nullptr) graph.own_ops = std::make_shared<op::OpTable>(&ops);
     const op::Op* known = graph.own_ops->Find(schema->Key());
     if (known != nullptr) {
@@ -268,30 +275,29 @@ Status ApplyComments(const std::vector<KeyedComment>& comments, Scope& scope) {
 
 std::optional<SourcePlace> ReadSourcePlace(std::string_view line) {
   constexpr std::string_view kStart = "# File: ", kCode = ", code: ", kIn = " in ";
+  constexpr std::string_view kNoCode = ", code:";
   if (!line.starts_with(kStart)) return std::nullopt;
   line.remove_prefix(kStart.size());
   SourcePlace place;
   size_t code = line.find(kCode);
   if (code != std::string_view::npos) {
-    place.code = line.substr(code + kCode.size());
+    place.code = PlainText(line.substr(code + kCode.size()));
     line = line.substr(0, code);
-  } else if (line.ends_with(", code:")) {  // the code is empty
-    line.remove_suffix(7);
+  } else if (line.ends_with(kNoCode)) {
+    line.remove_suffix(kNoCode.size());
+  } else {
+    return std::nullopt;
   }
   size_t in = line.rfind(kIn);
-  if (in != std::string_view::npos) {
-    place.function = line.substr(in + kIn.size());
-    line = line.substr(0, in);
-  }
+  if (in == std::string_view::npos) return std::nullopt;
+  place.function = PlainText(line.substr(in + kIn.size()));
+  line = line.substr(0, in);
   size_t colon = line.rfind(':');
-  if (colon != std::string_view::npos) {
-    std::optional<int64_t> number = ParseInteger(line.substr(colon + 1));
-    if (number && *number >= 0 && *number <= INT32_MAX) {
-      place.line = static_cast<int>(*number);
-      line = line.substr(0, colon);
-    }
-  }
-  place.file = line;
+  if (colon == std::string_view::npos) return std::nullopt;
+  std::optional<int64_t> number = ParseInteger(line.substr(colon + 1));
+  if (!number || *number < 0 || *number > INT32_MAX) return std::nullopt;
+  place.line = static_cast<int>(*number);
+  place.file = PlainText(line.substr(0, colon));
   return place;
 }
 

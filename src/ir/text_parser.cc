@@ -51,7 +51,9 @@ class FunctionReader {
       if (!lexer.Peek().Is(")") && !lexer.Accept(",")) return lexer.Expected("',' or ')'");
     }
     if (lexer.Accept("->")) {
-      while (lexer.Peek().kind != Token::Kind::kEnd && !lexer.Peek().Is(":")) lexer.Next();
+      while (lexer.Peek().kind != Token::Kind::kEnd && !lexer.Peek().Is(":")) {
+        if (lexer.Next().kind == Token::Kind::kBad) break;
+      }
     }
     return lexer.Expect(":");
   }
@@ -194,7 +196,7 @@ class FunctionReader {
   Status Expression(Lexer& lexer, Node& node) {
     const Token first = lexer.Peek();
     if (first.Is("-") || first.Is("~") || first.Is("+")) return Prefix(lexer, node);
-    bool is_value = !first.IsName() || scope_.names.count(first.text) != 0;
+    bool is_value = !first.IsName() || IsValue(first.text) || IsConstantWord(first.text);
     if (is_value) return Operand(lexer, node);
     if (first.text.starts_with("self.")) return Attribute(lexer, node);
     lexer.Next();
@@ -205,10 +207,17 @@ class FunctionReader {
     return Call(lexer, first, node);
   }
 
+  bool IsValue(std::string_view word) const { return scope_.names.count(word) != 0; }
+
+  static bool IsConstantWord(std::string_view word) {
+    return word == "inf" || word == "nan" || word == "True" || word == "False";
+  }
+
   // "-x", "~x"; a negative number is an operand.
   Status Prefix(Lexer& lexer, Node& node) {
     Token sign = lexer.Next();
-    if (lexer.Peek().kind == Token::Kind::kNumber) {
+    const Token& next = lexer.Peek();
+    if (next.kind == Token::Kind::kNumber || (IsConstantWord(next.text) && !IsValue(next.text))) {
       PAL_TRY(Argument left, scope_.ReadArgument(lexer));
       if (sign.Is("-") && left.Is<int64_t>()) left = -left.As<int64_t>();
       if (sign.Is("-") && left.Is<double>()) left = -left.As<double>();
@@ -392,6 +401,7 @@ class TextReader {
   Status Comment(const Line& line) {
     std::optional<KeyedComment> keyed = ReadKeyedComment(line.text);
     if (keyed && InBody()) {
+      if (open_.size() > 1) return Misplaced(*keyed);
       open_.back().comments.push_back(*keyed);
     } else if (keyed) {
       pending_.push_back(*keyed);
@@ -401,6 +411,11 @@ class TextReader {
       if (place || none) open_.back().reader->SetPlace(std::move(place));
     }
     return {};
+  }
+
+  Error Misplaced(const KeyedComment& comment) const {
+    return lines_.At(comment.key.data(),
+                     fmt::format("'# {}:' belongs above the outermost function", comment.key));
   }
 
   static Status BodyLine(OpenGraph& top, const Line& line) {
@@ -463,6 +478,7 @@ class TextReader {
     top.has_prefix = line.has_prefix;
     top.comments = std::move(pending_);
     pending_.clear();
+    if (open_.size() > 1 && !top.comments.empty()) return Misplaced(top.comments[0]);
     PAL_TRY(SetTable(top));
     constexpr std::string_view kDef = "def forward";
     Lexer lexer(lines_, line.text.substr(kDef.size()));

@@ -82,7 +82,7 @@ Result<View> TwinResult(const Op& op, const Op& twin, std::span<const Value> arg
   if (call.results.empty() || call.results[0].kind != ResultSpec::Kind::kFresh) {
     return InternalError(fmt::format("{}: {} gives no new tensor", op.schema.Key(), op.functional));
   }
-  View view = std::move(call.results[0].view);
+  const View& view = call.results[0].view;
   const Tensor& self = args[0].tensor();
   if (view.sizes != self.sizes) {
     return Refused("output_shape_mismatch",
