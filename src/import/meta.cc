@@ -99,7 +99,9 @@ Result<SymInt> MetaReader::ReadSymInt(Json value) {
     if (!expr.ok()) {
       expressions_.erase(it);
       Error error = std::move(expr).error();
-      error.message = fmt::format("expression '{}': {}", Shown(*text), error.message);
+      // The parser's caret lines are for texts that the user can see.
+      error.message = fmt::format("expression '{}': {}", Shown(*text),
+                                  error.message.substr(0, error.message.find('\n')));
       return error;
     }
     it->second = std::move(*expr);
