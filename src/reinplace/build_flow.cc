@@ -38,7 +38,9 @@ class Building {
       return error;
     }
     for (size_t i = 0; i < graph_.outputs.size(); ++i) {
-      const Value& value = trace_.outputs[i];
+      if (!graph_.outputs[i].IsNode()) continue;
+      // Not trace_.outputs: there the value of a write-back is the input already.
+      const Value& value = ValueOf(graph_.outputs[i].node());
       if (value.IsTensor())
         builder_.AddOutput(static_cast<int>(i), Of(value.tensor()), value.tensor());
     }
@@ -93,7 +95,9 @@ class Building {
     auto forever = [&](const Value& value) {
       ForEachTensor(value, [&](const Tensor& t) { last_use_[t.storage.get()] = INT_MAX; });
     };
-    for (const Value& output : trace_.outputs) forever(output);
+    for (const ir::Argument& output : graph_.outputs) {
+      if (output.IsNode()) forever(ValueOf(output.node()));
+    }
     for (const ir::WriteBack& w : graph_.write_backs) {
       forever(ValueOf(w.value));
       forever(ValueOf(w.input));
