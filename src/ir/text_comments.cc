@@ -175,6 +175,7 @@ class CommentReader {
     PAL_TRY(Sign("="));
     graph.inputs.resize(graph.num_inputs());
     InputSpec& spec = graph.inputs[static_cast<size_t>(id.index)];
+    spec = InputSpec();
     s_.SkipSpaces();
     size_t at = s_.position();
     std::string_view kind = s_.Ident();
@@ -209,7 +210,12 @@ class CommentReader {
   Status Constant(InputSpec& spec) {
     spec.kind = InputSpec::Kind::kConstant;
     Lexer lexer(*scope_.lines, s_.rest());
+    const Token first = lexer.Peek();
     PAL_TRY(spec.constant, scope_.ReadArgument(lexer));
+    const Argument& c = spec.constant;
+    bool plain = c.IsNone() || c.Is<bool>() || c.Is<int64_t>() || c.Is<double>() ||
+                 c.Is<std::complex<double>>() || c.Is<std::string>();
+    if (!plain) return lexer.At(first, "expected None, a number or a string");
     if (!lexer.Peek().IsName() || lexer.Peek().text != "named") {
       return lexer.Peek().kind == Token::Kind::kEnd ? Status()
                                                     : lexer.Expected("the end of the line");
