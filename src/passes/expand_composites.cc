@@ -16,6 +16,7 @@ struct Expander {
   Rewriter rewriter;
   int expanded = 0;
   int depth = 0;
+  std::vector<bool> reached = {};  // Note [Beyond the scatter]
 
   explicit Expander(const ir::Graph& graph) : rewriter(graph) {}
   ir::Emitter& emit() { return rewriter.emit(); }
@@ -25,6 +26,10 @@ struct Expander {
   Status ProcessNodes();
   Result<bool> Expand(size_t i);
   Result<bool> Scatter(size_t i, std::string_view view_key);
+  void FindReached();
+  Result<ir::NodeId> CopyOfStorage(size_t i, const ir::Argument& x);
+  Status WriteInto(ir::NodeId copy, const std::string& view_key,
+                   const std::vector<ir::Argument>& args);
   Result<bool> Foreach(size_t i);
   Status Functionalized(size_t i);
   Result<ir::Argument> ViewOfCopy(const ir::BaseView& view, const ir::Argument& copy);
@@ -46,24 +51,75 @@ const ScatterForm kScatters[] = {
     {"aten::as_strided_scatter", "aten::as_strided"},
 };
 
+// Note [Beyond the scatter]. PyTorch's functional scatters copy the whole storage of x, and
+// as_strided on the result can reach elements that x does not show. Where nobody asks that way, the
+// copy holds x's elements only. This finds the values that some as_strided is applied to, through
+// any views.
+void Expander::FindReached() {
+  const ir::Graph& source = rewriter.source();
+  reached.assign(source.nodes.size(), false);
+  for (const ir::Node& user : source.nodes) {
+    if (user.op == nullptr || !user.op->schema.name.starts_with("as_strided")) continue;
+    const ir::Node* n = &user;
+    while (!n->args.empty() && n->args[0].IsNode()) {
+      auto from = static_cast<size_t>(n->args[0].node().index);
+      if (reached[from]) break;
+      reached[from] = true;
+      n = &source.nodes[from];
+    }
+  }
+}
+
+// A copy of x's whole storage, and the view of it that x is of its own.
+Result<ir::NodeId> Expander::CopyOfStorage(size_t i, const ir::Argument& x) {
+  PAL_TRY(ir::NodeId storage, emit().Call("palimpsest::storage", {x}));
+  PAL_TRY(ir::NodeId copy, emit().Call("aten::clone", {storage}));
+  ir::Argument::List sizes, strides;
+  for (size_t d = 0; d < node(i).type.tensor.sizes.size(); ++d) {
+    auto dim = static_cast<int64_t>(d);
+    PAL_TRY(ir::NodeId size, emit().Call("aten::sym_size.int", {x, dim}));
+    PAL_TRY(ir::NodeId stride, emit().Call("aten::sym_stride.int", {x, dim}));
+    sizes.emplace_back(size);
+    strides.emplace_back(stride);
+  }
+  PAL_TRY(ir::NodeId offset, emit().Call("aten::sym_storage_offset", {x}));
+  return emit().Call(
+      "aten::as_strided",
+      {copy, ir::Argument(std::move(sizes)), ir::Argument(std::move(strides)), offset},
+      node(i).type, node(i).name);
+}
+
 // x, src, view arguments -> a copy of x, the view of it, src into the view. The value is the copy.
 Result<bool> Expander::Scatter(size_t i, std::string_view view_key) {
   std::vector<ir::Argument> args = rewriter.Map(node(i).args);
+  if (depth == 0 && reached[i] && node(i).type.kind == ir::Type::Kind::kTensor) {
+    PAL_TRY(ir::NodeId copy, CopyOfStorage(i, args[0]));
+    PAL_TRY(WriteInto(copy, std::string(view_key), args));
+    rewriter.Set(i, copy);
+    return true;
+  }
   PAL_TRY(ir::NodeId copy,
           emit().Call("palimpsest::clone_strides", {args[0]}, node(i).type, node(i).name));
-  std::vector<ir::Argument> view_args = {ir::Argument(copy)};
-  view_args.insert(view_args.end(), args.begin() + 2, args.end());
-  if (view_key == "aten::as_strided" && !view_args.back().IsNone()) {
+  if (view_key == "aten::as_strided" && !args.back().IsNone()) {
     // The offset is absolute in x's storage; the copy begins with x's first element.
     PAL_TRY(ir::NodeId offset, emit().Call("aten::sym_storage_offset", {args[0]}));
-    PAL_TRY(ir::NodeId relative, emit().Call("_operator::sub", {view_args.back(), offset}));
-    view_args.back() = relative;
+    PAL_TRY(ir::NodeId relative, emit().Call("_operator::sub", {args.back(), offset}));
+    args.back() = relative;
   }
-  PAL_TRY(ir::NodeId view, emit().Call(std::string(view_key), std::move(view_args)));
-  PAL_TRY(ir::NodeId write, emit().Call("aten::copy_", {view, args[1]}));
-  (void)write;
+  PAL_TRY(WriteInto(copy, std::string(view_key), args));
   rewriter.Set(i, copy);
   return true;
+}
+
+// copy_(VIEW(copy, the arguments behind src), src)
+Status Expander::WriteInto(ir::NodeId copy, const std::string& view_key,
+                           const std::vector<ir::Argument>& args) {
+  std::vector<ir::Argument> view_args = {ir::Argument(copy)};
+  view_args.insert(view_args.end(), args.begin() + 2, args.end());
+  PAL_TRY(ir::NodeId view, emit().Call(view_key, std::move(view_args)));
+  PAL_TRY(ir::NodeId write, emit().Call("aten::copy_", {view, args[1]}));
+  (void)write;
+  return {};
 }
 
 // _foreach_add_(list, ...) -> one add_ per element, where the lists are spelled out.
@@ -316,6 +372,7 @@ Status Expander::Subgraphs(ir::Graph& graph) {
 }
 
 Status Expander::Process() {
+  FindReached();
   for (size_t i = 0; i < rewriter.source().num_inputs(); ++i) rewriter.Keep(i);
   PAL_TRY(ProcessNodes());
   emit().SetOrigin(-1, 0);
