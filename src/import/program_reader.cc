@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "import/archive.h"
+#include "import/assigned_state.h"
 #include "import/graph_reader.h"
 #include "import/json.h"
 #include "import/pytree.h"
@@ -56,6 +57,7 @@ class ProgramReader {
     PAL_TRY(ReadNodesAndTypes());
     PAL_TRY(CheckInputTypes());
     PAL_TRY(ReadOutputs());
+    if (!program_.functional) ReturnAssignedState(program_.graph);
     PAL_TRY(ReadRanges(root["range_constraints"]));
     PAL_TRY(ReadTrees(root["graph_module"]["module_call_graph"]));
     PAL_TRY(root["guards_code"].ForEach([&](Json guard) -> Status {

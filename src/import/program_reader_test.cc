@@ -189,6 +189,25 @@ TEST(ProgramReader, WriteBacksAreNoResults) {
   ExpectLines(parts, {"there is no buffer 'b' to write"});
 }
 
+TEST(ProgramReader, AnAssignedBufferIsTheResult) {
+  auto copy = [](const char* name) {
+    return Call("torch.ops.aten.copy_.default",
+                In("self", Tensor("x")) + "," + In("src", Tensor("y")), Tensor(name));
+  };
+  Parts parts{.nodes = Add("x", R"({"as_int": 1})", "y") + "," + copy("copy__default"),
+              .values = std::string(", \"y\": ") + kMeta};
+  parts.input_specs = R"({"buffer": {"arg": {"name": "x"}, "buffer_name": "b"}})";
+  ExpectLines(parts, {"return (copy__default,)"});
+  // The user's own copy_ is a copy; a user input is not assigned; another layout is not kept.
+  Parts own = parts, user = parts, other = parts;
+  own.nodes = Add("x", R"({"as_int": 1})", "y") + "," + copy("copy_");
+  ExpectLines(own, {"return (y,)"});
+  user.input_specs = Parts().input_specs;
+  ExpectLines(user, {"return (y,)"});
+  other.values = "";
+  ExpectLines(other, {"return (y,)"});
+}
+
 TEST(ProgramReader, SymbolsAndRanges) {
   Parts parts{.nodes = Add("x", R"({"as_int": 1})", "y")};
   parts.more = R"(, "range_constraints": {"s0": {"min_val": 2, "max_val": null}},

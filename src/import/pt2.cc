@@ -207,6 +207,8 @@ Result<ImportedProgram> ImportPt2(const std::string& path, const op::OpTable& op
 }
 
 bool LooksLikeArchive(const std::string& path) {
+  // A .pt2 that is not even that is a broken one, and no graph text.
+  if (path.ends_with(".pt2")) return true;
   std::FILE* file = std::fopen(path.c_str(), "rb");
   if (file == nullptr) return false;
   char head[4] = {};

@@ -65,7 +65,7 @@ struct ImportedProgram {
 // (a feature of the format that palimpsest lacks: names it), kRuntime (out of memory).
 Result<ImportedProgram> ImportPt2(const std::string& path, const op::OpTable& ops);
 
-// True if the file begins like a zip archive: ImportPt2 is the reader for it.
+// True if the file is called .pt2 or begins like a zip archive: ImportPt2 is the reader for it.
 bool LooksLikeArchive(const std::string& path);
 
 }  // namespace palimpsest::importing

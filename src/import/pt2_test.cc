@@ -214,6 +214,7 @@ TEST(Pt2, LooksLikeArchive) {
   EXPECT_TRUE(LooksLikeArchive(Folder() / "counters-training-ir-2.6" / "model.pt2"));
   EXPECT_FALSE(LooksLikeArchive(Folder() / "README.md"));
   EXPECT_FALSE(LooksLikeArchive("/no/such/file"));
+  EXPECT_TRUE(LooksLikeArchive("/no/such/file.pt2"));
 }
 
 // ---- hostile files
