@@ -224,6 +224,8 @@ Status RegisterRow(op::OpTable& table, const Row& row) {
   op.traits.copy = row.copy;
   op.traits.copy_source = row.copy_source;
   op.traits.metadata_only = row.reads_self ? 0 : 1;
+  int other = op.schema.FindArg("other");  // of which only the type counts
+  if (other >= 0) op.traits.metadata_only |= uint64_t{1} << other;
   op.traits.uninitialized = row.uninitialized;
   op.meta = row.meta;
   op.kernel = row.kernel;

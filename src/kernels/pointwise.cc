@@ -5,7 +5,7 @@ namespace palimpsest::kernels {
 Status RegisterPointwise(op::OpTable& table) {
   for (auto* family : {RegisterUnary, RegisterUnaryFloat, RegisterUnaryActivation, RegisterBinary,
                        RegisterBinaryDivision, RegisterBinaryCompare, RegisterBinaryBits,
-                       RegisterTernary, RegisterForeach}) {
+                       RegisterTernary, RegisterForeach, RegisterBinaryOfViews}) {
     PAL_TRY(family(table));
   }
   return {};

@@ -17,5 +17,6 @@ Status RegisterBinaryCompare(op::OpTable& table);
 Status RegisterBinaryBits(op::OpTable& table);
 Status RegisterTernary(op::OpTable& table);
 Status RegisterForeach(op::OpTable& table);
+Status RegisterBinaryOfViews(op::OpTable& table);
 
 }  // namespace palimpsest::kernels

@@ -3,8 +3,9 @@
 namespace palimpsest::kernels {
 
 Status RegisterReductions(op::OpTable& table) {
-  for (auto* family : {RegisterReduceSums, RegisterReduceExtremes, RegisterReduceLogic,
-                       RegisterReduceMoments, RegisterReduceNorms, RegisterScans}) {
+  for (auto* family :
+       {RegisterReduceSums, RegisterReduceExtremes, RegisterReduceLogic, RegisterReduceMoments,
+        RegisterReduceNorms, RegisterReduceMedian, RegisterScans}) {
     PAL_TRY(family(table));
   }
   return {};

@@ -13,6 +13,7 @@ Status RegisterReduceExtremes(op::OpTable& table);
 Status RegisterReduceLogic(op::OpTable& table);
 Status RegisterReduceMoments(op::OpTable& table);
 Status RegisterReduceNorms(op::OpTable& table);
+Status RegisterReduceMedian(op::OpTable& table);
 Status RegisterScans(op::OpTable& table);
 
 }  // namespace palimpsest::kernels
