@@ -155,9 +155,28 @@ Result<std::vector<Shift>> ShiftsOf(std::span<const Value> args) {
   return result;
 }
 
+// PyTorch joins the two parts of each rolled dim with cat: the layout is their common format, and a
+// dim that is rolled once around has an empty part, which is contiguous.
 Status RollMeta(MetaCall& call) {
-  PAL_TRY(ShiftsOf(call.args));
-  return AddLikeSelf(call, MemoryFormat::kContiguous);
+  PAL_TRY(std::vector<Shift> shifts, ShiftsOf(call.args));
+  const Tensor& self = call.args[0].tensor();
+  if (call.args[2].ToDims().empty() || self.numel() == 0) {
+    return AddLikeSelf(call, MemoryFormat::kContiguous);
+  }
+  View view = self.view();
+  for (const Shift& shift : shifts) {
+    View first = view, second = view;
+    if (view.dim() > 0) {
+      first.sizes[shift.dim] = shift.by;
+      second.sizes[shift.dim] -= shift.by;
+    }
+    MemoryFormat format = SuggestedFormat(second);
+    if (SuggestedFormat(first) != format) format = MemoryFormat::kContiguous;
+    PAL_TRY(view, CopyLayout(view, format));
+  }
+  view.offset = 0;
+  call.results.push_back(ResultSpec::Fresh(std::move(view)));
+  return {};
 }
 
 Status RollKernel(KernelCall& call) {
