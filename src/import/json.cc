@@ -214,7 +214,7 @@ class Handler {
 }  // namespace
 
 Result<JsonTape> ParseJson(std::string_view text, const std::string& name,
-                           const std::vector<JsonSplit>& splits) {
+                           const std::vector<JsonSplit>& splits, JsonNumbers numbers) {
   if (text.size() > std::numeric_limits<uint32_t>::max()) {
     return Unsupported(fmt::format("{}: {} bytes of JSON (4 GiB are read)", name, text.size()));
   }
@@ -223,10 +223,12 @@ Result<JsonTape> ParseJson(std::string_view text, const std::string& name,
   rapidjson::MemoryStream memory(text.data(), text.size());
   rapidjson::EncodedInputStream<rapidjson::UTF8<>, rapidjson::MemoryStream> stream(memory);
   rapidjson::Reader reader;
-  constexpr unsigned kFlags = rapidjson::kParseIterativeFlag | rapidjson::kParseNanAndInfFlag |
-                              rapidjson::kParseFullPrecisionFlag |
+  constexpr unsigned kFlags = rapidjson::kParseIterativeFlag | rapidjson::kParseFullPrecisionFlag |
                               rapidjson::kParseValidateEncodingFlag;
-  rapidjson::ParseResult result = reader.Parse<kFlags>(stream, handler);
+  rapidjson::ParseResult result =
+      numbers == JsonNumbers::kPython
+          ? reader.Parse < kFlags | rapidjson::kParseNanAndInfFlag > (stream, handler)
+          : reader.Parse<kFlags>(stream, handler);
   if (!handler.fault.ok()) {
     Error error = std::move(handler.fault.error());
     error.message = fmt::format("{}: {}", name, error.message);

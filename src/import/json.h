@@ -118,8 +118,14 @@ struct JsonSplit {
   std::function<Status(std::string_view key, Json piece)> piece;
 };
 
+enum class JsonNumbers : uint8_t {
+  kStrict,
+  kPython,  // NaN, Infinity and -Infinity too: PyTorch 2.6 writes them, later versions quote them
+};
+
 // `name`: how errors call the text.
 Result<JsonTape> ParseJson(std::string_view text, const std::string& name,
-                           const std::vector<JsonSplit>& splits = {});
+                           const std::vector<JsonSplit>& splits = {},
+                           JsonNumbers numbers = JsonNumbers::kStrict);
 
 }  // namespace palimpsest::importing

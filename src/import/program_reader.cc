@@ -23,18 +23,19 @@ std::optional<std::string_view> NameIn(Json reference) {
 
 class ProgramReader {
  public:
-  ProgramReader(std::string_view text, const std::string& record, const op::OpTable& ops)
+  ProgramReader(std::string_view text, const std::string& record, const op::OpTable& ops,
+                JsonNumbers numbers)
       : text_(text),
         record_(record),
+        numbers_(numbers),
         target_(program_.graph),
         reader_({ops, meta_, program_.remarks}, target_) {
     program_.graph.ops = &ops;
   }
 
   Result<ImportedProgram> Read() {
-    PAL_TRY(whole_, ParseJson(text_, record_,
-                              {{kNodesPath, JsonTape::Kind::kArray, {}},
-                               {kValuesPath, JsonTape::Kind::kObject, {}}}));
+    PAL_TRY(whole_, Parse({{kNodesPath, JsonTape::Kind::kArray, {}},
+                           {kValuesPath, JsonTape::Kind::kObject, {}}}));
     Status status = ReadParts();
     if (!status.ok()) {
       Error error = std::move(status).error();
@@ -67,6 +68,9 @@ class ProgramReader {
     return {};
   }
 
+  Result<JsonTape> Parse(const std::vector<JsonSplit>& splits) const {
+    return ParseJson(text_, record_, splits, numbers_);
+  }
   Status CheckVersion(Json root);
   Status CheckStructure();
   Status ReadInputs();
@@ -85,6 +89,7 @@ class ProgramReader {
 
   std::string_view text_;
   const std::string& record_;
+  JsonNumbers numbers_;
   ImportedProgram program_;
   MetaReader meta_;
   GraphUnderConstruction target_;
@@ -249,14 +254,11 @@ Status ProgramReader::ReadNodesAndTypes() {
   }));
   using Kind = JsonTape::Kind;
   if (values_first) {
-    PAL_TRY(ParseJson(text_, record_,
-                      {{kNodesPath, Kind::kArray, read_node}, {kValuesPath, Kind::kObject, {}}}));
-    PAL_TRY(ParseJson(text_, record_,
-                      {{kNodesPath, Kind::kArray, {}}, {kValuesPath, Kind::kObject, read_type}}));
+    PAL_TRY(Parse({{kNodesPath, Kind::kArray, read_node}, {kValuesPath, Kind::kObject, {}}}));
+    PAL_TRY(Parse({{kNodesPath, Kind::kArray, {}}, {kValuesPath, Kind::kObject, read_type}}));
   } else {
-    PAL_TRY(ParseJson(
-        text_, record_,
-        {{kNodesPath, Kind::kArray, read_node}, {kValuesPath, Kind::kObject, read_type}}));
+    PAL_TRY(
+        Parse({{kNodesPath, Kind::kArray, read_node}, {kValuesPath, Kind::kObject, read_type}}));
   }
   for (const char* table : {"sym_int_values", "sym_bool_values", "sym_float_values"}) {
     PAL_TRY(graph_[table].ForEachMember([&](std::string_view name, Json value) {
@@ -389,8 +391,8 @@ Status ProgramReader::ReadTrees(Json module_call_graph) {
 }  // namespace
 
 Result<ImportedProgram> ReadProgram(std::string_view text, const std::string& record,
-                                    const op::OpTable& ops) {
-  return ProgramReader(text, record, ops).Read();
+                                    const op::OpTable& ops, JsonNumbers numbers) {
+  return ProgramReader(text, record, ops, numbers).Read();
 }
 
 }  // namespace palimpsest::importing

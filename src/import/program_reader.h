@@ -8,12 +8,14 @@
 #include <string>
 #include <string_view>
 
+#include "import/json.h"
 #include "import/pt2.h"
 
 namespace palimpsest::importing {
 
 // `record`: how errors call the text.
 Result<ImportedProgram> ReadProgram(std::string_view text, const std::string& record,
-                                    const op::OpTable& ops);
+                                    const op::OpTable& ops,
+                                    JsonNumbers numbers = JsonNumbers::kStrict);
 
 }  // namespace palimpsest::importing

@@ -24,6 +24,7 @@ namespace {
 struct Layout {
   std::string program;  // the record of the program's JSON
   std::string samples;
+  JsonNumbers numbers = JsonNumbers::kStrict;
   bool pickled = false;
   std::string weights, constants;                // pickled: records
   std::string weights_config, constants_config;  // raw: records of the tables; folders above
@@ -73,6 +74,7 @@ Result<Layout> FindLayout(const Archive& archive) {
   if (archive.Has("serialized_exported_program.json")) {
     layout.program = "serialized_exported_program.json";
     layout.samples = "serialized_example_inputs.pt";
+    layout.numbers = JsonNumbers::kPython;
     layout.pickled = true;
     layout.weights = "serialized_state_dict.pt";
     layout.constants = "serialized_constants.pt";
@@ -196,7 +198,8 @@ Result<ImportedProgram> ImportPt2(const std::string& path, const op::OpTable& op
   ImportedProgram program;
   Status status = [&]() -> Status {
     PAL_TRY(Bytes text, archive.Read(layout.program));
-    PAL_TRY(program, ReadProgram(text.text(), fmt::format("record '{}'", layout.program), ops));
+    PAL_TRY(program, ReadProgram(text.text(), fmt::format("record '{}'", layout.program), ops,
+                                 layout.numbers));
     program.graph.file = path;
     PAL_TRY(LoadWeights(archive, layout, program));
     LoadSamples(archive, layout, program);
