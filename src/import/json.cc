@@ -225,10 +225,10 @@ Result<JsonTape> ParseJson(std::string_view text, const std::string& name,
   rapidjson::Reader reader;
   constexpr unsigned kFlags = rapidjson::kParseIterativeFlag | rapidjson::kParseFullPrecisionFlag |
                               rapidjson::kParseValidateEncodingFlag;
-  rapidjson::ParseResult result =
-      numbers == JsonNumbers::kPython
-          ? reader.Parse < kFlags | rapidjson::kParseNanAndInfFlag > (stream, handler)
-          : reader.Parse<kFlags>(stream, handler);
+  constexpr unsigned kPythonFlags = kFlags | rapidjson::kParseNanAndInfFlag;
+  rapidjson::ParseResult result = numbers == JsonNumbers::kPython
+                                      ? reader.Parse<kPythonFlags>(stream, handler)
+                                      : reader.Parse<kFlags>(stream, handler);
   if (!handler.fault.ok()) {
     Error error = std::move(handler.fault.error());
     error.message = fmt::format("{}: {}", name, error.message);
