@@ -35,7 +35,7 @@ Status NonzeroMeta(MetaCall& call) {
     count = *truth.data_as<uint8_t>() != 0 ? 1 : 0;
   }
   // Written column by column.
-  View view{DType::kI64, {count, rank}, {1, std::max<int64_t>(count, 1)}, 0};
+  View view{DType::kI64, {count, rank}, {1, count}, 0};
   call.results.push_back(ResultSpec::Fresh(std::move(view)));
   return {};
 }

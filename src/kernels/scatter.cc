@@ -105,7 +105,8 @@ Result<ReducingWrite> WriteOf(const op::Op& op, std::span<const Value> args) {
 
 template <bool kIsOlder>
 Status ReduceMeta(MetaCall& call) {
-  PAL_TRY(WriteOf<kIsOlder>(call.op, call.args));
+  PAL_TRY(ReducingWrite write, WriteOf<kIsOlder>(call.op, call.args));
+  PAL_TRY(CheckReducible(call.op, write.reduction, call.args[0].tensor().dtype));
   return ScatterMeta(call);
 }
 template <bool kIsOlder>

@@ -25,6 +25,15 @@ Result<Reduction> ReductionNamed(const op::Op& op, const std::string& name,
                                              op.schema.Key(), allowed, name));
 }
 
+Status CheckReducible(const op::Op& op, Reduction reduction, DType dtype) {
+  bool ordered = reduction == Reduction::kMax || reduction == Reduction::kMin;
+  bool fits =
+      !(reduction == Reduction::kMean && dtype == DType::kB8) && !(ordered && IsComplex(dtype));
+  if (fits) return {};
+  return Refused("unsupported_dtype",
+                 fmt::format("{} is not implemented for '{}'", op.schema.name, TorchName(dtype)));
+}
+
 namespace {
 
 Combine CombineOf(Reduction reduction) {

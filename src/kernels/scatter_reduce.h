@@ -13,6 +13,9 @@ enum class Reduction : uint8_t { kNone, kSum, kProd, kMean, kMax, kMin };
 Result<Reduction> ReductionNamed(const op::Op& op, const std::string& name,
                                  std::string_view allowed);
 
+// Bools have no mean, complex numbers no order. Error "unsupported_dtype".
+Status CheckReducible(const op::Op& op, Reduction reduction, DType dtype);
+
 struct ReducingWrite {
   Reduction reduction = Reduction::kNone;
   bool include_self = true;  // the old element counts as one of the values

@@ -153,6 +153,7 @@ Status FillMeta(MetaCall& call) {
 
 Status FillKernel(KernelCall& call) {
   const Tensor& result = call.results[0];
+  if (result.numel() == 0) return {};  // indices are not looked at
   PAL_TRY(int64_t dim, WrapDim(call.args[1].ToInt(), result.dim()));
   PAL_TRY(WritePlan plan, PlanOf(result, dim, call.args[2].tensor()));
   plan.negative = NegativeIndex::kWraps;
@@ -174,7 +175,8 @@ Result<ReducingWrite> WriteOf(const op::Op& op, std::span<const Value> args) {
   return ReducingWrite{reduction, args[5].ToBool()};
 }
 Status ReduceMeta(MetaCall& call) {
-  PAL_TRY(WriteOf(call.op, call.args));
+  PAL_TRY(ReducingWrite write, WriteOf(call.op, call.args));
+  PAL_TRY(CheckReducible(call.op, write.reduction, call.args[0].tensor().dtype));
   return SlicesMeta<true>(call);
 }
 Status ReduceKernel(KernelCall& call) {

@@ -47,7 +47,8 @@ Result<Dims> PaddedSizes(const View& self, const std::vector<Padding>& padding) 
         __builtin_add_overflow(size, padding[d].after, &size)) {
       return Refused("negative_size", "padding beyond 2^63 elements");
     }
-    if (size < 0) {
+    int64_t kept = self.sizes[d] + std::min<int64_t>(padding[d].before, 0);
+    if (size < 0 || kept < 0 || kept + std::min<int64_t>(padding[d].after, 0) < 0) {
       return Refused("negative_size",
                      fmt::format("The input size {}, plus negative padding {} and {} resulted in a "
                                  "negative output size, which is invalid. Check dimension {} of "

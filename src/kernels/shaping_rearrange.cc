@@ -145,6 +145,11 @@ Result<std::vector<Shift>> ShiftsOf(std::span<const Value> args) {
   std::vector<Shift> result;
   for (size_t i = 0; i < shifts.size(); ++i) {
     int64_t dim = 0;
+    if (!flat && self.dim() == 0) {
+      return Refused(
+          "dim_out_of_range",
+          fmt::format("Dimension specified as {} but tensor has no dimensions", dims[i]));
+    }
     if (!flat) {
       PAL_TRY(dim, WrapDim(dims[i], self.dim()));
     }
@@ -272,7 +277,7 @@ Result<Interleave> InterleaveOf(const Tensor& self, const Value& dim) {
   }
   PAL_TRY(int64_t wrapped, WrapDim(dim.ToInt(), self.dim()));
   if (self.dim() == 0) {
-    i.self.sizes = i.self.strides = {1};
+    return Refused("dim_out_of_range", "repeat_interleave: a 0-dim tensor has no dims");
   }
   i.dim = static_cast<size_t>(wrapped);
   return i;

@@ -51,6 +51,7 @@ Result<View> TRule(const Tensor& self, Args) {
   return self.dim() < 2 ? self.view() : TransposeView(self, 0, 1);
 }
 Result<View> MatrixTransposeRule(const Tensor& self, Args) {
+  if (self.dim() == 0) return self.view();
   if (self.dim() < 2) {
     return Refused(
         "dim_out_of_range",

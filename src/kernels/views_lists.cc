@@ -65,15 +65,17 @@ Status MeshgridMeta(MetaCall& call) {
 template <int kRank>
 Result<ResultSpec> AtLeast(const Tensor& t, int arg, int element) {
   if (t.dim() >= kRank) return ResultSpec::Same(arg, element);
-  Dims sizes;
-  if (kRank == 3 && t.dim() == 2) {
-    sizes = {t.sizes[0], t.sizes[1], 1};
-  } else if (t.dim() == 0) {
-    sizes = Dims(kRank, 1);
+  View view = t.view();
+  if (t.dim() == 0) {
+    PAL_TRY(view, ReshapeView(t, Dims(kRank, 1)));
   } else {
-    sizes = kRank == 2 ? Dims{1, t.sizes[0]} : Dims{1, t.sizes[0], 1};
+    if (t.dim() == 1 && kRank > 1) {
+      PAL_TRY(view, UnsqueezeView(view, 0));
+    }
+    if (kRank == 3) {
+      PAL_TRY(view, UnsqueezeView(view, -1));
+    }
   }
-  PAL_TRY(View view, ReshapeView(t, sizes));
   return ResultSpec::ViewOf(arg, std::move(view), element);
 }
 
