@@ -168,9 +168,19 @@ class Building {
     const op::Traits& traits = graph_.nodes[i].op->traits;
     Begin(i, traits);
     AddReads(trace_.args[i], traits);
+    builder_.last_node().over_first = HasInPlaceForm(*graph_.nodes[i].op);
     builder_.EndOperands({});
     AddResults(fresh, traits.uninitialized);
     builder_.EndNode();
+  }
+
+  // The in-place form runs this kernel with its result on argument 0.
+  bool HasInPlaceForm(const op::Op& op) const {
+    if (graph_.ops == nullptr || op.traits.custom || op.traits.pointwise) return false;
+    std::string key = op.schema.ns + "::" + op.schema.name + "_";
+    if (!op.schema.overload.empty()) key += "." + op.schema.overload;
+    const op::Op* in_place = graph_.ops->Find(key);
+    return in_place != nullptr && in_place->functional == op.schema.Key();
   }
 
   Status AddCopy(size_t i, const Tensor& from, const Tensor& to) {
@@ -248,6 +258,10 @@ class Building {
     const int version = builder_.AddFresh(result.storage->bytes(), node.name);
     if (!builder_.HandOn(next, view, version, result)) return TooFine(i);
     builder_.SameTensor(next, view, version, result);
+    // A whole base that is updated in place stays the storage that it is.
+    if (in_place && old.offset == 0 && old.strides == result.strides) {
+      builder_.SameFamily(version, Of(old));
+    }
     versions_[result.storage.get()] = version;
     return {};
   }
