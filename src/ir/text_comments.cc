@@ -153,9 +153,13 @@ class CommentReader {
   }
 
   Status Range(Graph& graph) {
-    std::string symbol(s_.Ident());
-    if (symbol.empty()) return Expected("a symbol");
-    PAL_TRY(Sign("="));
+    // "s0 = [2, 9]"; the exporter also bounds expressions: "2*s0 = [4, 18]".
+    size_t equals = comment_.text.find('=');
+    std::string_view symbol = Trim(comment_.text.substr(0, equals));
+    if (equals == std::string_view::npos || !ParseInfix(symbol).ok()) {
+      return Expected("SYMBOL = [MIN, MAX]");
+    }
+    s_.set_position(equals + 1);
     PAL_TRY(Sign("["));
     RangeConstraint range;
     if (s_.Peek() != ',') {
@@ -166,7 +170,7 @@ class CommentReader {
       PAL_TRY(range.max, Integer());
     }
     PAL_TRY(Sign("]"));
-    graph.ranges[symbol] = range;
+    graph.ranges[ParseInfix(symbol)->ToString()] = range;
     return {};
   }
 

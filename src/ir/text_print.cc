@@ -195,12 +195,21 @@ struct Printer {
                        OneLine(p.function), OneLine(p.code));
   }
 
+  // By contents: a file may say the same place again for every node.
+  static bool SamePlace(const Graph& graph, int a, int b) {
+    if (a == b || a < 0 || b < 0) return a == b;
+    return graph.places[static_cast<size_t>(a)] == graph.places[static_cast<size_t>(b)];
+  }
+
   void Body(const Graph& graph, const std::string& indent) {
     int place = -1;
     for (size_t i = graph.num_inputs(); i < graph.nodes.size(); ++i) {
       const Node& node = graph.nodes[i];
       bool first = i == graph.num_inputs();
-      if (options.places && node.place != place) Place(graph, place = node.place, indent, first);
+      if (options.places && !SamePlace(graph, node.place, place)) {
+        Place(graph, node.place, indent, first);
+      }
+      place = node.place;
       out += fmt::format("{}{} = {}\n", indent, NameAndType(node, options.strides),
                          ExpressionText(graph, node));
     }
