@@ -9,6 +9,7 @@
 #include "kernels/norm.h"
 #include "kernels/own_ops.h"
 #include "kernels/pointwise.h"
+#include "kernels/pooling.h"
 #include "kernels/random.h"
 #include "kernels/reduce.h"
 #include "kernels/scatter.h"
@@ -24,7 +25,7 @@ Status RegisterBuiltins(op::OpTable& table) {
                        RegisterSymbolic, RegisterRandom, RegisterIndexing, RegisterScatters,
                        RegisterShaping, RegisterPointwise, RegisterReductions,
                        RegisterMatmul, RegisterConvolution, RegisterNorms, RegisterSoftmax,
-                       RegisterAttention}) {
+                       RegisterAttention, RegisterPooling}) {
     PAL_TRY(family(table));
   }
   return {};
