@@ -89,8 +89,9 @@ struct Explanation {
   std::vector<Base> bases;
   std::vector<std::string> remarks;
   double functionalize_ms = 0, optimize_ms = 0, reinplace_ms = 0, plan_ms = 0;
-  // Graph texts by stage: "program", "functional", "optimized", "planned" (with the place of every
-  // value), "direct" (what runs: operators called on these places, copies where they are made).
+  // Graph texts by stage: "program", "functional", "optimized", "decomposed" (functional nodes as
+  // copies, views and plain calls), "planned" (with the place of every value), "direct" (what runs:
+  // operators called on these places, copies where they are made).
   std::vector<std::pair<std::string, std::string>> stages;
 };
 

@@ -9,6 +9,7 @@
 #include "interpret/bind.h"
 #include "ir/text.h"
 #include "passes/all_passes.h"
+#include "passes/expand_composites.h"
 #include "reinplace/checker.h"
 #include "reinplace/reinplace.h"
 #include "runtime/direct_graph.h"
@@ -155,6 +156,13 @@ Explanation ExplainSpecialised(const Program::Impl& program, const Specialised& 
   e.stages.emplace_back("program", ir::Print(program.program));
   e.stages.emplace_back("functional", ir::Print(specialised.functional));
   e.stages.emplace_back("optimized", ir::Print(specialised.optimized));
+  // Every functional node as copies, views and the plain call: what runs if nothing is put in
+  // place.
+  ir::Graph decomposed = specialised.optimized;
+  RemarkSink ignored;
+  Result<int> expanded = passes::ExpandComposites(decomposed, ignored);
+  e.stages.emplace_back("decomposed",
+                        expanded.ok() ? ir::Print(decomposed) : expanded.error().ToString());
   e.stages.emplace_back("planned",
                         ir::Print(runtime::PlannedGraph(specialised.optimized, specialised.plan,
                                                         *specialised.executable)));

@@ -54,6 +54,8 @@ struct Executable {
   };
   std::vector<Output> outputs;
   int64_t arena_bytes = 0, arena_lower_bound = 0;
+  // Why it cannot be executed: an operator that is known by its schema only.
+  Status runnable;
   std::string largest_operator;  // named when the arena cannot be allocated
 };
 

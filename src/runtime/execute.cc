@@ -147,6 +147,7 @@ Value OutputValue(const Executable::Output& output, const Memory& memory) {
 
 Result<std::vector<Value>> Execute(const Executable& executable, Frame& frame) {
   frame.copied_bytes = 0;
+  PAL_TRY(executable.runnable);
   PAL_TRY(Memory memory, PrepareMemory(executable, frame));
   for (const Instruction& instruction : executable.instructions) {
     if (instruction.is_copy) {

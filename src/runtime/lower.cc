@@ -97,20 +97,27 @@ struct State {
       instruction.op = node.op;
       instruction.args = trace.args[static_cast<size_t>(step.node.index)];
     }
-    if (instruction.op == nullptr || !instruction.op->kernel) {
-      Error error{ErrorKind::kUnsupported, "", "", graph.PlaceOf(node)};
-      error.message =
-          fmt::format("operator '{}' (node '{}') has no kernel: {}", node.target, node.name,
-                      instruction.op && instruction.op->traits.custom
-                          ? "load the library that defines it with --ops"
-                          : "palimpsest does not implement it yet");
-      return error;
+    if (instruction.op == nullptr) {
+      return InternalError(fmt::format("node '{}' runs no operator", node.name));
     }
+    if (!instruction.op->kernel) NoteMissingKernel(*instruction.op, node);
     instruction.operands = step.operands;
     instruction.results = step.results;
     instruction.name = fmt::format("{} ('{}')", instruction.op->schema.Key(), node.name);
     instruction.source_place = graph.PlaceOf(node);
     return instruction;
+  }
+
+  // A program with such an operator can be explained, but not run.
+  void NoteMissingKernel(const op::Op& op, const ir::Node& node) {
+    if (!out.runnable.ok()) return;
+    Error error{ErrorKind::kUnknownOperator, "", "", graph.PlaceOf(node)};
+    error.message = fmt::format(
+        "operator '{}' (node '{}') is known by its schema only, there is no kernel: load the "
+        "library "
+        "that defines it with --ops LIB",
+        op.schema.Key(), node.name);
+    out.runnable = std::move(error);
   }
 
   // First and last instruction that touches each buffer.
