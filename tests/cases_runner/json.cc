@@ -23,7 +23,10 @@ class JsonBuilder {
   bool Int(int v) { return Add(Json(int64_t{v})); }
   bool Uint(unsigned v) { return Add(Json(int64_t{v})); }
   bool Int64(int64_t v) { return Add(Json(v)); }
-  bool Uint64(uint64_t v) { return Add(Json(static_cast<double>(v))); }
+  bool Uint64(uint64_t v) {
+    bool fits = v <= static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
+    return Add(fits ? Json(static_cast<int64_t>(v)) : Json(static_cast<double>(v)));
+  }
   bool Double(double v) { return Add(Json(v)); }
   bool RawNumber(const char*, unsigned, bool) { return false; }
   bool String(const char* s, unsigned n, bool) { return Add(Json(std::string(s, n))); }
@@ -62,7 +65,8 @@ class JsonBuilder {
 
 const Json& Json::Of(Kind kind) const {
   if (kind_ != kind) {
-    std::fprintf(stderr, "a case holds a JSON value of another kind than expected\n");
+    std::fprintf(stderr, "a case holds a JSON value of kind %d, not %d\n", static_cast<int>(kind_),
+                 static_cast<int>(kind));
     std::abort();
   }
   return *this;
