@@ -48,7 +48,7 @@ def check(levels, allowed):
         if folder not in levels:
             bad.append(f"{path.relative_to(ROOT)}: folder '{folder}' is not in src/layers.txt")
             continue
-        is_test = path.stem.endswith("_test")
+        is_test = path.stem.endswith("_test") or path.stem.startswith("test_")
         for number, line in enumerate(path.read_text().splitlines(), 1):
             m = INCLUDE.match(line)
             if not m:

@@ -26,8 +26,8 @@ constexpr std::array<Row, kNumDTypes> kRows = {{
     {"c128", "complex128", 16, Category::kComplex},
 }};
 constexpr std::pair<std::string_view, DType> kOtherNames[] = {
-    {"half", DType::kF16}, {"float", DType::kF32},   {"double", DType::kF64},
-    {"short", DType::kI16}, {"int", DType::kI32},    {"long", DType::kI64},
+    {"half", DType::kF16},   {"float", DType::kF32},    {"double", DType::kF64},
+    {"short", DType::kI16},  {"int", DType::kI32},      {"long", DType::kI64},
     {"cfloat", DType::kC64}, {"cdouble", DType::kC128},
 };
 const Row& RowOf(DType dtype) { return kRows[static_cast<size_t>(dtype)]; }

@@ -100,6 +100,7 @@ Result<std::vector<Value>> RunInterpreted(Session::Impl& session, std::span<cons
   PAL_TRY(interpret::BindSymbols(program.program, inputs));
   interpret::WalkOptions options;
   options.generator = session.generator.get();
+  options.keep_values = false;
   PAL_TRY(interpret::Trace trace, interpret::Interpret(program.program, inputs, options));
   return std::move(trace.outputs);
 }

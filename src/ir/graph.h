@@ -39,25 +39,25 @@ struct Type {
   enum class Kind : uint8_t {
     kUnknown,  // no annotation
     kTensor,
-    kSym,      // "Sym(s77)": int, float or bool
-    kNone,     // a placeholder that holds None
-    kNumber,   // a placeholder that is a Python constant
-    kList,     // several values (result of split, of an operator with several returns)
+    kSym,     // "Sym(s77)": int, float or bool
+    kNone,    // a placeholder that holds None
+    kNumber,  // a placeholder that is a Python constant
+    kList,    // several values (result of split, of an operator with several returns)
   };
   Kind kind = Kind::kUnknown;
-  TensorType tensor;   // kTensor
-  SymInt sym;          // kSym
+  TensorType tensor;  // kTensor
+  SymInt sym;         // kSym
 };
 
 // ---- arguments
 
-struct OpRef {           // an operator as a value: auto_functionalized(op, ...)
-  std::string target;    // "torch.ops.my.inc.default"
+struct OpRef {                 // an operator as a value: auto_functionalized(op, ...)
+  std::string target;          // "torch.ops.my.inc.default"
   const op::Op* op = nullptr;  // as Node::op; set by the readers
   friend bool operator==(const OpRef& a, const OpRef& b) { return a.target == b.target; }
 };
 struct SubgraphRef {
-  int index;             // into Graph::subgraphs
+  int index;  // into Graph::subgraphs
   friend bool operator==(const SubgraphRef&, const SubgraphRef&) = default;
 };
 
@@ -129,7 +129,7 @@ struct NamedArgument {
 
 // Where a node stands in the user's program: from "# File:" comments or the .pt2 stack traces.
 struct SourcePlace {
-  std::string file;   // "model.py"
+  std::string file;  // "model.py"
   int line = 0;
   std::string function, code;
   std::string ToString() const;  // "model.py:12 in forward: y = x + 1"; "" if unknown
@@ -146,14 +146,14 @@ struct Node {
   Kind kind = Kind::kCall;
   std::string name;
   Type type;
-  std::string target;           // "torch.ops.aten.add.Tensor"; kGetAttr: the attribute's name
-  const op::Op* op = nullptr;   // null for higher-order operators and for operators nobody knows
+  std::string target;          // "torch.ops.aten.add.Tensor"; kGetAttr: the attribute's name
+  const op::Op* op = nullptr;  // null for higher-order operators and for operators nobody knows
   // With a schema: one slot per schema argument, defaults filled in. Without: positional ones.
   std::vector<Argument> args;
   std::vector<NamedArgument> kwargs;  // without a schema only
-  int64_t index = 0;            // kGetItem
-  int place = -1;               // index into Graph::places
-  int text_line = 0;            // line in the text it was read from; 0 if it was not
+  int64_t index = 0;                  // kGetItem
+  int place = -1;                     // index into Graph::places
+  int text_line = 0;                  // line in the text it was read from; 0 if it was not
 };
 
 // ---- the signature of a program: what inputs and results are
@@ -161,9 +161,9 @@ struct Node {
 struct InputSpec {
   enum class Kind : uint8_t { kUser, kParameter, kBuffer, kConstantTensor, kConstant };
   Kind kind = Kind::kUser;
-  std::string target;           // parameter, buffer, constant: its full name
-  bool persistent = true;       // buffers
-  Argument constant;            // kConstant: the Python constant (None too)
+  std::string target;      // parameter, buffer, constant: its full name
+  bool persistent = true;  // buffers
+  Argument constant;       // kConstant: the Python constant (None too)
 };
 // After the last node, `value` is written back to the storage of input `input` (functional forms).
 struct WriteBack {
@@ -174,7 +174,7 @@ struct WriteBack {
 struct StorageGroup {
   struct Member {
     NodeId input;
-    int64_t offset;             // elements of the input's own dtype
+    int64_t offset;  // elements of the input's own dtype
   };
   std::vector<Member> members;
 };
@@ -186,24 +186,24 @@ struct OrderEdge {
 };
 
 struct Graph {
-  std::string class_name = "GraphModule";   // "<lambda>", "GraphModule", "true_graph_0"
+  std::string class_name = "GraphModule";  // "<lambda>", "GraphModule", "true_graph_0"
   Phase phase = Phase::kProgram;
-  std::vector<Node> nodes;                  // inputs first, then calls in execution order
-  std::vector<InputSpec> inputs;            // parallel to the leading kInput nodes; may be shorter
-                                            // (text: all user inputs)
-  std::vector<Argument> outputs;            // flat results
-  bool single_output = false;               // subgraphs: `return x`, not `return (x,)`
+  std::vector<Node> nodes;        // inputs first, then calls in execution order
+  std::vector<InputSpec> inputs;  // parallel to the leading kInput nodes; may be shorter
+                                  // (text: all user inputs)
+  std::vector<Argument> outputs;  // flat results
+  bool single_output = false;     // subgraphs: `return x`, not `return (x,)`
   std::vector<std::shared_ptr<Graph>> subgraphs;
   std::vector<std::string> subgraph_names;  // "true_graph_0"
   std::vector<SourcePlace> places;
   std::vector<WriteBack> write_backs;
   std::vector<StorageGroup> storages;
   std::vector<OrderEdge> order;
-  std::map<NodeId, std::string> place_of;   // planned phase: "arena+128", "in x", "state k", "fresh"
-  std::vector<std::string> schemas;         // "# schema:" lines, verbatim
+  std::map<NodeId, std::string> place_of;  // planned phase: "arena+128", "in x", "state k", "fresh"
+  std::vector<std::string> schemas;        // "# schema:" lines, verbatim
   std::map<std::string, RangeConstraint> ranges;  // symbol -> range
-  std::vector<std::string> guards;          // Python expressions over the inputs (kept, printed)
-  std::string file;                         // where it was read from
+  std::vector<std::string> guards;  // Python expressions over the inputs (kept, printed)
+  std::string file;                 // where it was read from
   // The table that `Node::op` points into, when the graph brings schemas of its own.
   std::shared_ptr<op::OpTable> own_ops;
   // The table that the reader was given (own_ops extends it). Passes that make nodes of other
@@ -213,10 +213,10 @@ struct Graph {
 
   const Node& node(NodeId id) const { return nodes[static_cast<size_t>(id.index)]; }
   Node& node(NodeId id) { return nodes[static_cast<size_t>(id.index)]; }
-  size_t num_inputs() const;                // leading kInput nodes
+  size_t num_inputs() const;  // leading kInput nodes
   // A name not yet used, made from `stem` ("add", "add_1", ...). Linear cost is amortised.
   std::string FreshName(const std::string& stem);
-  NodeId Append(Node node);                 // gives the node a fresh name if its name is empty
+  NodeId Append(Node node);                     // gives the node a fresh name if its name is empty
   std::string PlaceOf(const Node& node) const;  // the user's source line, else "FILE:LINE", else ""
 
  private:

@@ -1,8 +1,8 @@
 // Verify: the invariants of graph.h. Run after every reader and every pass.
 #pragma once
 
-#include "palimpsest/result.h"
 #include "ir/graph.h"
+#include "palimpsest/result.h"
 
 namespace palimpsest::ir {
 

@@ -1,5 +1,5 @@
-// Indexed reads: index, index_select, gather, embedding, take, masks, and selection by order (topk,
-// sort). Indexed writes are in scatter.h.
+// Indexed reads: index, index_select, gather, embedding, take, masks, embedding_bag, selection by
+// order (topk, sort), search in sorted lines. Indexed writes are in scatter.h.
 #pragma once
 
 #include "op/op.h"
@@ -12,5 +12,7 @@ Status RegisterAdvancedIndexing(op::OpTable& table);
 Status RegisterIndexSelections(op::OpTable& table);
 Status RegisterMasks(op::OpTable& table);
 Status RegisterSorts(op::OpTable& table);
+Status RegisterSearches(op::OpTable& table);
+Status RegisterBags(op::OpTable& table);
 
 }  // namespace palimpsest::kernels

@@ -240,17 +240,33 @@ Result<View> ExpandedValues(const AdvancedIndex& index, const Tensor& values) {
                              ToString(values.sizes), ToString(index.source.sizes)));
 }
 
+// One number into the places of one mask is masked_fill: the number is converted.
+bool IsMaskedFill(std::span<const Value> args) {
+  if (args[2].tensor().numel() != 1 || args[3].ToBool()) return false;
+  int masks = 0;
+  for (const Value& index : args[1].list()) {
+    if (index.IsNone()) continue;
+    if (!IsMask(index.tensor())) return false;
+    ++masks;
+  }
+  return masks == 1;
+}
+
 Status IndexPutMeta(MetaCall& call) {
   const Tensor& self = call.args[0].tensor();
   const Tensor& values = call.args[2].tensor();
-  if (self.dtype != values.dtype) {
+  bool fill = IsMaskedFill(call.args);
+  if (self.dtype != values.dtype && !fill) {
     return Refused("dtype_mismatch",
                    fmt::format("Index put requires the source and destination dtypes match, got "
                                "{} for the destination and {} for the source.",
                                TorchName(self.dtype), TorchName(values.dtype)));
   }
   PAL_TRY(AdvancedIndex index, ResolveIndices(self, call.args[1].list()));
-  if (!index.unknown) PAL_TRY(ExpandedValues(index, values));
+  if (fill && IsComplex(values.dtype) && !IsComplex(self.dtype)) {
+    return Refused("dtype_mismatch", "value cannot be converted to the type of self");
+  }
+  if (!index.unknown && !fill) PAL_TRY(ExpandedValues(index, values));
   PAL_TRY(View layout, CopyLayout(self, MemoryFormat::kPreserve));
   call.results.push_back(ResultSpec::Fresh(std::move(layout)));
   return {};
@@ -258,7 +274,13 @@ Status IndexPutMeta(MetaCall& call) {
 
 Status IndexPutKernel(KernelCall& call) {
   const Tensor& result = call.results[0];
-  const Tensor& values = call.args[2].tensor();
+  Tensor values = call.args[2].tensor();
+  if (IsMaskedFill(call.args)) {
+    PAL_TRY(View number, ReshapeView(values.view(), Dims()));
+    PAL_TRY(Tensor converted, EmptyTensor(result.dtype, {}));
+    PAL_TRY(CopyTo(Tensor(number, values.storage), converted));
+    values = converted;
+  }
   PAL_TRY(AdvancedIndex index, ResolveIndices(result, call.args[1].list()));
   PAL_TRY(View expanded, ExpandedValues(index, values));
   PAL_TRY(Places places, PlacesOf(result, index));

@@ -176,7 +176,11 @@ Result<ReducingWrite> WriteOf(const op::Op& op, std::span<const Value> args) {
 }
 Status ReduceMeta(MetaCall& call) {
   PAL_TRY(ReducingWrite write, WriteOf(call.op, call.args));
-  PAL_TRY(CheckReducible(call.op, write.reduction, call.args[0].tensor().dtype));
+  DType dtype = call.args[0].tensor().dtype;
+  PAL_TRY(CheckReducible(call.op, write.reduction, dtype));
+  if (dtype == DType::kB8) {
+    return Refused("unsupported_dtype", "index_reduce is not implemented for 'bool'");
+  }
   return SlicesMeta<true>(call);
 }
 Status ReduceKernel(KernelCall& call) {

@@ -163,11 +163,13 @@ Result<std::vector<Shift>> ShiftsOf(std::span<const Value> args) {
 // PyTorch joins the two parts of each rolled dim with cat: the layout is their common format, and a
 // dim that is rolled once around has an empty part, which is contiguous.
 Status RollMeta(MetaCall& call) {
-  PAL_TRY(std::vector<Shift> shifts, ShiftsOf(call.args));
   const Tensor& self = call.args[0].tensor();
-  if (call.args[2].ToDims().empty() || self.numel() == 0) {
-    return AddLikeSelf(call, MemoryFormat::kContiguous);
-  }
+  // One dim of nothing is cloned before anything else is looked at.
+  bool one = call.args[1].ToDims().size() == 1 && call.args[2].ToDims().size() == 1;
+  if (one && self.numel() == 0) return AddLikeSelf(call, MemoryFormat::kPreserve);
+  PAL_TRY(std::vector<Shift> shifts, ShiftsOf(call.args));
+  if (call.args[2].ToDims().empty()) return AddLikeSelf(call, MemoryFormat::kContiguous);
+  if (self.numel() == 0) return AddLikeSelf(call, MemoryFormat::kPreserve);
   View view = self.view();
   for (const Shift& shift : shifts) {
     View first = view, second = view;
@@ -187,8 +189,8 @@ Status RollMeta(MetaCall& call) {
 Status RollKernel(KernelCall& call) {
   Tensor self = call.args[0].tensor();
   const Tensor& result = call.results[0];
-  PAL_TRY(std::vector<Shift> shifts, ShiftsOf(call.args));
   if (self.numel() == 0) return {};
+  PAL_TRY(std::vector<Shift> shifts, ShiftsOf(call.args));
   Tensor target = result;
   bool flat = call.args[2].ToDims().empty();
   if (flat) {  // both as one row, packed

@@ -26,7 +26,7 @@ struct Buffer {
   Kind kind = Kind::kTemp;
   int64_t bytes = 0;
   int storage = -1;
-  ir::NodeId input;      // kInput: the first input that shows the storage
+  ir::NodeId input;       // kInput: the first input that shows the storage
   bool may_write = true;  // false: an input that the program does not write
 };
 
@@ -44,9 +44,9 @@ struct CopyStep {
     int64_t count = 1, source_stride = 0, destination_stride = 0;  // repeated `count` times
   };
   std::vector<Run> runs;
-  int64_t bytes = 0;       // written: the copied bytes of this step
+  int64_t bytes = 0;  // written: the copied bytes of this step
   // For explain: why the bytes had to move.
-  std::string why;         // "save", "place", "home", "output", "snapshot", "patch"
+  std::string why;            // "save", "place", "home", "output", "snapshot", "patch"
   ir::NodeId reader, writer;  // of the functional graph; invalid if none
 };
 
@@ -69,28 +69,28 @@ struct Step {
 };
 
 struct OutputPlace {
-  int output = 0;    // index into the flat results
-  Place place;       // in an input's buffer: it aliases that input
+  int output = 0;  // index into the flat results
+  Place place;     // in an input's buffer: it aliases that input
 };
 
 // What happened to one written base, for explain.
 struct BaseReport {
-  std::string name;             // the input's name, or the first node of the base
+  std::string name;  // the input's name, or the first node of the base
   int64_t bytes = 0;
-  std::string verdict;          // "in place", "copied", "patched", "snapshot"
+  std::string verdict;  // "in place", "copied", "patched", "snapshot"
   int64_t copied_bytes = 0;
-  std::string reader, writer;   // node names
+  std::string reader, writer;  // node names
   std::string reader_at, writer_at;
   std::string why;
 };
 
 struct BufferPlan {
   std::vector<Buffer> buffers;
-  std::vector<Step> steps;      // a legal order; `after` holds the edges
+  std::vector<Step> steps;  // a legal order; `after` holds the edges
   std::vector<OutputPlace> outputs;
-  int64_t copied_bytes = 0;     // the planner's own count
+  int64_t copied_bytes = 0;          // the planner's own count
   int64_t program_copied_bytes = 0;  // what the program as written copies
-  int clones = 0;               // whole-base copies among the copy steps
+  int clones = 0;                    // whole-base copies among the copy steps
   std::vector<BaseReport> bases;
 };
 

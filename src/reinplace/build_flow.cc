@@ -320,7 +320,17 @@ class Building {
     if (!scatter.args[1].IsNode()) return false;
     const size_t v = static_cast<size_t>(scatter.args[1].node().index);
     const ir::Node& value = graph_.nodes[v];
-    if (value.kind == ir::Node::Kind::kGetItem) return true;  // of auto_functionalized
+    if (value.kind == ir::Node::Kind::kGetItem) {
+      return ir::AutoFunctionalizedVersion(graph_.node(value.args[0].node())) == 1;
+    }
+    bool is_view = false;
+    for (const Value& arg : trace_.args[v]) {
+      ForEachTensor(arg, [&](const Tensor& t) {
+        is_view = is_view ||
+                  (trace_.values[v].IsTensor() && t.storage == trace_.values[v].tensor().storage);
+      });
+    }
+    if (is_view) return false;
     return value.kind == ir::Node::Kind::kCall && value.op != nullptr && uses_[v] == 1 &&
            v + 1 == i && !value.op->traits.copy && value.place == scatter.place &&
            value.text_line == scatter.text_line && trace_.values[v].IsTensor();

@@ -1,5 +1,6 @@
-// CheckPlan: replays a plan on version tags instead of numbers, and refuses it if any read would see
-// another version than the functional graph says (docs/reinplacing.md, Note [What the checker checks]).
+// CheckPlan: replays a plan on version tags instead of numbers, and refuses it if any read would
+// see another version than the functional graph says (docs/reinplacing.md, Note [What the checker
+// checks]).
 //
 // Shares no code with the planner beyond the numbering of values. Linear in the operands. Runs in
 // release builds too.

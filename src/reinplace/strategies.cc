@@ -165,8 +165,15 @@ bool Planner::EnsureFresh(const FlowEvent& event) {
   const int buffer = NewBuffer(event.family);
   program_buffers_[event.family] = buffer;  // the next node may write this copy
   const int64_t low = ExtentOf(event.view).begin;
-  Pieces pieces = content.pieces;
-  for (Piece& p : pieces) p.address += low;
+  Pieces pieces;
+  for (const Piece& p : content.pieces) {
+    machine_.ForEachCell(p.number, p.bytes,
+                         [&](int64_t number, int64_t bytes, const Machine::Cell& cell, int64_t) {
+                           // What only a dead operator would make is not there.
+                           if (cell.holders.empty()) return;
+                           pieces.push_back({low + p.address + number - p.number, bytes, number});
+                         });
+  }
   return Copy(buffer, pieces, "place");
 }
 
