@@ -46,8 +46,9 @@ struct CopyStep {
   std::vector<Run> runs;
   int64_t bytes = 0;  // written: the copied bytes of this step
   // For explain: why the bytes had to move.
-  std::string why;            // "save", "place", "home", "output", "snapshot", "patch"
-  ir::NodeId reader, writer;  // of the functional graph; invalid if none
+  std::string why;  // "save", "place", "home", "output"
+  int base = -1;    // index into BufferPlan::bases: on whose behalf
+  ir::NodeId node;  // of the functional graph, for which it is made; invalid: the end
 };
 
 // One node of the functional graph runs. Higher-order auto_functionalized nodes run their operator.
@@ -61,6 +62,7 @@ struct ComputeStep {
   // A copy that is too fine for runs (Note [Coarse bases]) runs as the program's own copy operator:
   // it counts as a copy step of this many bytes.
   int64_t copied_bytes = 0;
+  int base = -1;  // of the copy
 };
 
 struct Step {
@@ -73,8 +75,9 @@ struct OutputPlace {
   Place place;     // in an input's buffer: it aliases that input
 };
 
-// What happened to one written base, for explain.
+// What happened to one base that is written, or copied for other reasons; for explain.
 struct BaseReport {
+  ir::NodeId node;   // the input, or the node that makes its first version
   std::string name;  // the input's name, or the first node of the base
   int64_t bytes = 0;
   std::string verdict;  // "in place", "copied", "patched", "snapshot"

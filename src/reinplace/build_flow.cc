@@ -59,6 +59,12 @@ class Building {
     versions_[t.storage.get()] = version;
     return version;
   }
+  // A storage that node i makes.
+  int Fresh(size_t i, const Tensor& t) {
+    const int version = builder_.AddFresh(t.storage->bytes(), graph_.nodes[i].name);
+    builder_.MadeBy(version, ir::NodeId(static_cast<int64_t>(i)));
+    return version;
+  }
   bool IsKnown(const Tensor& t) const { return versions_.contains(t.storage.get()); }
   bool DiesAt(const Tensor& t, size_t node) const {
     auto it = last_use_.find(t.storage.get());
@@ -73,8 +79,10 @@ class Building {
     for (size_t i = 0; i < graph_.num_inputs(); ++i) {
       ForEachTensor(trace_.values[i], [&](const Tensor& t) {
         if (IsKnown(t)) return;
-        versions_[t.storage.get()] = builder_.AddInput(
-            t.storage->bytes(), written.contains(t.storage.get()), graph_.nodes[i].name);
+        const int version = builder_.AddInput(t.storage->bytes(), written.contains(t.storage.get()),
+                                              graph_.nodes[i].name);
+        builder_.MadeBy(version, ir::NodeId(static_cast<int64_t>(i)));
+        versions_[t.storage.get()] = version;
       });
     }
   }
@@ -187,7 +195,7 @@ class Building {
     builder_.CopiedHere(to.numel() * to.item_size());
     const bool broadcasts = from.numel() != to.numel();
     const View source = broadcasts ? ExpandTo(from, to.sizes) : from.view();
-    const int version = builder_.AddFresh(to.storage->bytes(), graph_.nodes[i].name);
+    const int version = Fresh(i, to);
     if (!builder_.HandOn(Of(from), source, version, to)) {
       FlowNode& node = Begin(i, graph_.nodes[i].op->traits);
       node.is_copy = true;
@@ -226,7 +234,7 @@ class Building {
     View view = old;
     int before = -1;
     if (OverlapsItself(old) || (!in_place && old.strides != result.strides)) {
-      before = builder_.AddFresh(result.storage->bytes(), node.name);
+      before = Fresh(i, result);
       view = result;
       if (!builder_.HandOn(Of(old), old, before, view)) return TooFine(i);
       builder_.SameTensor(Of(old), old, before, view);
@@ -255,7 +263,7 @@ class Building {
     const int next = builder_.NextVersion(before);
     builder_.EndOperands({next});
     builder_.EndNode();
-    const int version = builder_.AddFresh(result.storage->bytes(), node.name);
+    const int version = Fresh(i, result);
     if (!builder_.HandOn(next, view, version, result)) return TooFine(i);
     builder_.SameTensor(next, view, version, result);
     // A whole base that is updated in place stays the storage that it is.
@@ -302,7 +310,7 @@ class Building {
     } else if (whole) {
       next = builder_.NextVersion(Of(base));
     } else {
-      next = builder_.AddFresh(result.storage->bytes(), graph_.nodes[i].name);
+      next = Fresh(i, result);
       if (!builder_.HandOn(Of(base), base, next, result)) return TooFine(i);
     }
     versions_[result.storage.get()] = next;
@@ -366,8 +374,7 @@ class Building {
     std::vector<InnerBase> bases;
     for (size_t b = 0; b < inner.bases.size(); ++b) {
       if (!call.bases[b].IsNode()) return InternalError("a base that is no node");
-      const Tensor& original = ValueOf(call.bases[b].node()).tensor();
-      PAL_TRY(InnerBase base, BaseBefore(original, inner.bases[b]));
+      PAL_TRY(InnerBase base, BaseBefore(call.bases[b].node(), inner.bases[b]));
       bases.push_back(base);
     }
     const op::Traits& traits = inner.op->traits;
@@ -400,7 +407,8 @@ class Building {
   }
 
   // The contents of a base before the call, in the coordinates of the call's copy.
-  Result<InnerBase> BaseBefore(const Tensor& original, const Tensor& copy) {
+  Result<InnerBase> BaseBefore(ir::NodeId node, const Tensor& copy) {
+    const Tensor& original = ValueOf(node).tensor();
     InnerBase base;
     base.storage = copy.storage.get();
     const bool same = original.offset == 0 && copy.offset == 0 &&
@@ -410,6 +418,7 @@ class Building {
       base.before = Of(original);
     } else {
       base.before = builder_.AddFresh(copy.storage->bytes());
+      builder_.MadeBy(base.before, node);
       if (!builder_.HandOn(Of(original), original, base.before, copy)) {
         return Unsupported("a written operand in more pieces than can be followed");
       }
@@ -443,6 +452,7 @@ class Building {
     InnerBase base;
     base.storage = t.storage.get();
     base.before = builder_.AddFresh(t.storage->bytes());
+    builder_.MadeBy(base.before, builder_.last_node().node);
     builder_.AddOperand(base.before, t, false, true, static_cast<int>(bases.size()));
     bases.push_back(base);
   }

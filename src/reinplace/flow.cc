@@ -328,6 +328,7 @@ void FlowBuilder::EndOperands(const std::vector<int>& next) {
 
 int FlowBuilder::AddResult(const View& view, int64_t bytes, bool uninitialized) {
   const int version = AddFresh(bytes);
+  MadeBy(version, graph_.nodes.back().node);
   if (!uninitialized) {
     const Interval extent = ExtentOf(view);
     for (const Interval& i : IntervalsOrExtent(view)) {

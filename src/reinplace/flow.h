@@ -86,7 +86,7 @@ struct Family {
   int64_t bytes = 0;
   std::string name;  // for explain
   int storage = -1;  // of an input
-  int first_node = -1;
+  ir::NodeId node;   // the input, or what makes the first version; invalid in tests by hand
 };
 
 struct FlowOutput {
@@ -142,6 +142,10 @@ class FlowBuilder {
   // Returns a version.
   int AddInput(int64_t bytes, bool written, const std::string& name = "");
   int AddFresh(int64_t bytes, const std::string& name = "");  // its bytes hold nothing yet
+  // For explain: the node that stands for the family of this version.
+  void MadeBy(int version, ir::NodeId node) {
+    graph_.families[static_cast<size_t>(At(version).family)].node = node;
+  }
   // The next version of the same family: `version` with changes to come. `last_use`: nobody will
   // ask for the old one again, so that its map is moved.
   int NextVersion(int version, bool last_use = false);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "reinplace/base_report.h"
 
 namespace palimpsest::reinplace {
 namespace {
@@ -82,6 +83,7 @@ class Lowering {
       if (flow_.outputs[i].input_storage < 0) is_output_[planner_.outputs()[i].buffer] = true;
     }
     MakeBuffers();
+    MakeBases();
     for (const PlannedStep& s : steps) {
       Step step;
       if (s.is_copy) {
@@ -128,6 +130,7 @@ class Lowering {
       if (from.kind != Machine::Kind::kTemp) {
         to.kind = Buffer::Kind::kInput;
         to.storage = b;
+        to.input = flow_.families[static_cast<size_t>(from.family)].node;
         to.may_write = from.kind == Machine::Kind::kHome;
       } else if (is_output_.contains(b)) {
         to.kind = Buffer::Kind::kOutput;
@@ -140,6 +143,37 @@ class Lowering {
       ids_[b] = BufferId(static_cast<int64_t>(plan_.buffers.size()));
       plan_.buffers.push_back(to);
     }
+  }
+  // The written bases, then those that are copied for other reasons.
+  void MakeBases() {
+    base_of_ = WrittenFamilies(flow_);
+    for (size_t f = 0; f < base_of_.size(); ++f) {
+      if (base_of_[f] >= 0) AddBase(f);
+    }
+    for (const PlannedStep& s : machine_.steps()) {
+      const int f = CopiedFamily(s);
+      if (f < 0 || base_of_[static_cast<size_t>(f)] >= 0) continue;
+      base_of_[static_cast<size_t>(f)] = static_cast<int>(plan_.bases.size());
+      AddBase(static_cast<size_t>(f));
+    }
+  }
+  void AddBase(size_t f) {
+    const Family& family = flow_.families[f];
+    BaseReport base;
+    base.node = family.node;
+    base.name = family.name;
+    base.bytes = family.bytes;
+    plan_.bases.push_back(std::move(base));
+  }
+  int CopiedFamily(const PlannedStep& s) const {
+    if (s.is_copy) return s.family;
+    const FlowNode& node = flow_.nodes[static_cast<size_t>(s.node)];
+    if (!node.is_copy) return -1;
+    return node.groups.empty() ? node.results[0].family : node.groups[0].family;
+  }
+  int BaseOf(const PlannedStep& s) const {
+    const int f = CopiedFamily(s);
+    return f < 0 ? -1 : base_of_[static_cast<size_t>(f)];
   }
   int64_t ShiftOf(int b) const {
     auto it = shift_.find(b);
@@ -159,7 +193,8 @@ class Lowering {
   CopyStep LowerCopy(const PlannedStep& s) const {
     CopyStep copy;
     copy.why = s.why;
-    if (s.node >= 0) copy.reader = flow_.nodes[static_cast<size_t>(s.node)].node;
+    copy.base = BaseOf(s);
+    if (s.node >= 0) copy.node = flow_.nodes[static_cast<size_t>(s.node)].node;
     for (const CopyRun& r : s.runs) {
       copy.bytes += r.bytes;
       CopyStep::Run run{ids_.at(r.source), ids_.at(r.destination),
@@ -193,6 +228,7 @@ class Lowering {
     const FlowNode& node = flow_.nodes[static_cast<size_t>(s.node)];
     ComputeStep compute;
     compute.node = node.node;
+    compute.base = BaseOf(s);
     for (const Spot& spot : s.operands) compute.operands.push_back(LowerSpot(spot));
     for (const Spot& spot : s.results) compute.results.push_back(LowerSpot(spot));
     if (node.tied_operand >= 0) {
@@ -279,6 +315,7 @@ class Lowering {
   std::map<int, int64_t> shift_;
   std::map<int, BufferId> ids_;
   std::map<int, LastAccesses> last_;
+  std::vector<int> base_of_;  // per family: index into plan_.bases
   int last_ordered_ = -1;
 };
 

@@ -31,6 +31,7 @@ struct PlannedStep {
   const char* why = "";
   int node = -1;  // that runs, or for which the copy is made (-1: the end)
   bool is_copy = false;
+  int family = -1;  // copies: the base on whose behalf
   std::vector<Spot> operands, results;
 };
 

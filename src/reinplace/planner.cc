@@ -229,11 +229,12 @@ Pieces Planner::Lost(int buffer, const std::vector<Interval>& where, const Dying
 
 // ---- copies
 
-bool Planner::Copy(int buffer, const Pieces& pieces, const char* why) {
+bool Planner::Copy(int buffer, const Pieces& pieces, const char* why, int family) {
   if (pieces.empty()) return true;
   PlannedStep step;
   step.is_copy = true;
   step.why = why;
+  step.family = family;
   step.node = current_node_;
   int64_t total = 0;
   bool complete = true;
@@ -330,7 +331,7 @@ bool Planner::Save(int buffer, const Pieces& lost, const std::vector<Interval>& 
   const Target& t = targets[static_cast<size_t>(choices_.Choose(static_cast<int>(targets.size())))];
   const int destination =
       t.buffer >= 0 ? t.buffer : machine_.AddBuffer(Machine::Kind::kTemp, t.bytes, t.family);
-  return Copy(destination, t.pieces, "save");
+  return Copy(destination, t.pieces, "save", machine_.buffer(buffer).family);
 }
 
 bool Planner::Meets(const PlannedStep& step, int buffer, const View& view) const {
@@ -388,7 +389,7 @@ bool Planner::Place(const Wanted& wanted, const Rules& rules, const PlannedStep&
   // A copy is a parallel move: what it moves inside the buffer is not lost.
   const Pieces lost = WithoutNumbers(Lost(*buffer, doomed, {{*buffer, doomed}}, false), missing);
   if (!Save(*buffer, lost, doomed)) return false;
-  return Copy(*buffer, missing, wanted.why);
+  return Copy(*buffer, missing, wanted.why, wanted.family);
 }
 
 // ---- one node
@@ -760,9 +761,9 @@ bool Planner::FinishHomes() {
     const std::vector<Interval> doomed = AbsoluteIntervals(missing, 0);
     const Pieces elsewhere = WithoutNumbers(Lost(home, doomed, {{home, doomed}}, true), missing);
     if (!elsewhere.empty()) {
-      if (!Copy(NewBuffer(input.family), elsewhere, "save")) return false;
+      if (!Copy(NewBuffer(input.family), elsewhere, "save", input.family)) return false;
     }
-    if (!Copy(home, missing, "home")) return false;
+    if (!Copy(home, missing, "home", input.family)) return false;
   }
   for (size_t i = 0; i < flow_.inputs.size(); ++i) {
     const FlowInput& input = flow_.inputs[i];

@@ -110,7 +110,8 @@ class Planner {
                                   const std::vector<Interval>& doomed) const;
   // Absolute pieces of `buffer` whose last holders lie in `dying`.
   Pieces Lost(int buffer, const std::vector<Interval>& where, const Dying& dying, bool after) const;
-  bool Copy(int buffer, const Pieces& pieces, const char* why);
+  // `family`: the base on whose behalf the bytes move.
+  bool Copy(int buffer, const Pieces& pieces, const char* why, int family);
   int NewBuffer(int family);
   bool Meets(const PlannedStep& step, int buffer, const View& view) const;
   bool MayOverlay(const FlowNode& node, size_t operand, size_t result, const Spot& a,

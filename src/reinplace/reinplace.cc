@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "reinplace/base_report.h"
 #include "reinplace/build_flow.h"
 #include "reinplace/checker_replay.h"
 #include "reinplace/plan_flow.h"
@@ -42,6 +43,7 @@ Result<BufferPlan> Reinplace(const ir::Graph& graph, std::span<const Value> inpu
                                      plan.copied_bytes, checked.copied_bytes));
   }
   (void)remarks;
+  DescribeBases(graph, flow, plan);
   return plan;
 }
 

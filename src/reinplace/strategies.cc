@@ -130,7 +130,7 @@ bool Planner::Ensure(const FlowEvent& event) {
   for (const Piece& p : missing) doomed.push_back({p.address, p.address + p.bytes});
   const Pieces lost = Lost(buffer, doomed, {{buffer, doomed}}, false);
   if (!Save(buffer, lost, doomed)) return false;
-  return Copy(buffer, missing, "place");
+  return Copy(buffer, missing, "place", event.family);
 }
 
 bool Planner::RunAsWritten() {
@@ -174,7 +174,7 @@ bool Planner::EnsureFresh(const FlowEvent& event) {
                            pieces.push_back({low + p.address + number - p.number, bytes, number});
                          });
   }
-  return Copy(buffer, pieces, "place");
+  return Copy(buffer, pieces, "place", event.family);
 }
 
 bool Planner::RunFunctional() {

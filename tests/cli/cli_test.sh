@@ -45,7 +45,10 @@ expect 0 stdout '^x: f32\[2, 3\]\[3, 1\] 0 1 2 5 6 7$' -- \
 # explain: in place, and a copy with the reader that forces it.
 expect 0 stdout '^x \(24 bytes\): in place' -- explain bump.pal $ops
 expect 0 stdout '^0 bytes copied per call, 0 clones' -- explain bump.pal $ops
-expect 0 stdout '^16 bytes copied per call' -- explain late_reader.pal $ops
+expect 0 stdout '^16 bytes copied per call, 1 clones' -- explain late_reader.pal $ops
+expect 0 stdout "^x \(16 bytes\): snapshot, 16 bytes copied: result 'clone' keeps what caselib" -- \
+  explain late_reader.pal $ops
+expect 0 stdout '^    written by caselib::add_one at late_reader.pal:3$' -- explain late_reader.pal $ops
 expect 0 stdout '"schema":"palimpsest.explain/1".*"copied_bytes":16,.*"verdict":"' -- \
   explain late_reader.pal $ops --json
 
@@ -74,7 +77,7 @@ expect 3 stderr "nowhere.pt2" -- run nowhere.pt2
 expect 3 stderr 'broken.pal:2' -- run broken.pal
 expect 3 stderr '^ *\^' -- run broken.pal
 expect 3 stderr 'cannot load the operator library' -- run bump.pal --ops ./nowhere.so
-expect 3 stderr 'f32' -- run bump.pal $ops --input x=f32[2,2]
+expect 3 stderr "dim 1 of input 'x' is 2, 3 is expected" -- run bump.pal $ops --input x=f32[2,2]
 expect 3 stderr 'max_copied_bytes' -- run late_reader.pal $ops --max-copied-bytes 0
 expect 4 stderr 'unknown operator.*nowhere.foo.*--ops' -- run unknown.pal
 expect 6 stderr 'index' -- run bump.pal $ops --input k=i64[1]:7
