@@ -32,6 +32,7 @@
 // error, others "the operator failed". Functions must be thread-safe and keep no pointers.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -195,6 +196,14 @@ struct Functions {
   Meta meta;
 };
 
+// An operator's functions live as long as its library: until the process ends.
+template <typename T>
+T* Keep(std::shared_ptr<T> object) {
+  static auto* all = new std::vector<std::shared_ptr<void>>;
+  all->push_back(object);
+  return object.get();
+}
+
 }  // namespace internal
 
 // The operators of one library, as they are being registered.
@@ -205,16 +214,18 @@ class Library {
   // `schema` without a namespace belongs to the library's.
   template <typename R, typename... Args>
   void def(const std::string& schema, R (*run)(Args...), OperatorOptions options = {}) {
-    auto* functions = new internal::Functions<R (*)(Args...), std::nullptr_t>{run, nullptr};
+    auto* functions = internal::Keep(
+        std::make_shared<internal::Functions<R (*)(Args...), std::nullptr_t>>(run, nullptr));
     PalOperator op = Base(options);
     op.run = Run<R, std::nullptr_t, Args...>;
-    op.data = functions;  // lives as long as the library: until the process ends
+    op.data = functions;
     Define(op, schema, internal::Signature<R, Args...>::Types(), "");
   }
   template <typename R, typename... Args, typename MR, typename... MArgs>
   void def(const std::string& schema, R (*run)(Args...), MR (*meta)(MArgs...),
            OperatorOptions options = {}) {
-    auto* functions = new internal::Functions<R (*)(Args...), MR (*)(MArgs...)>{run, meta};
+    auto* functions = internal::Keep(
+        std::make_shared<internal::Functions<R (*)(Args...), MR (*)(MArgs...)>>(run, meta));
     PalOperator op = Base(options);
     op.run = Run<R, MR (*)(MArgs...), Args...>;
     op.meta = Meta<R (*)(Args...), MR, MArgs...>;

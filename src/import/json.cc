@@ -1,23 +1,15 @@
 #include "import/json.h"
 
 #include <fmt/format.h>
-#include <limits>
-
-#include "base/check.h"
-#include "import/archive.h"
-
-// RapidJSON adds offsets to the null pointer of a stack that is still empty, which the sanitizer
-// refuses although nothing is read there.
-#ifdef __clang__
-#pragma clang attribute push(__attribute__((no_sanitize("pointer-overflow"))), apply_to = function)
-#endif
 #include <rapidjson/encodedstream.h>
 #include <rapidjson/error/en.h>
 #include <rapidjson/memorystream.h>
 #include <rapidjson/reader.h>
-#ifdef __clang__
-#pragma clang attribute pop
-#endif
+
+#include <limits>
+
+#include "base/check.h"
+#include "import/archive.h"
 
 namespace palimpsest::importing {
 

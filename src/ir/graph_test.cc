@@ -10,7 +10,12 @@
 namespace palimpsest::ir {
 namespace {
 
-Graph Read(std::string_view text, const op::OpTable& ops = *new op::OpTable) {
+const op::OpTable& NoOperators() {
+  static const op::OpTable table;
+  return table;
+}
+
+Graph Read(std::string_view text, const op::OpTable& ops = NoOperators()) {
   Result<Graph> graph = ParseText(text, ops);
   EXPECT_TRUE(graph.ok()) << (graph.ok() ? "" : graph.error().ToString());
   return graph.ok() ? *std::move(graph) : Graph();

@@ -185,13 +185,20 @@ class Describing {
   // The user knows a custom operator by its own name.
   std::string NameOf(int step) const {
     const ir::NodeId id = NodeOf(step);
-    if (!id.valid()) return "the end of the call";
+    if (!id.valid()) return WriteBackOf(step);
     const ir::Node& node = graph_.node(id);
     if (ir::AutoFunctionalizedVersion(node) != 0) {
       Result<ir::FunctionalizedCall> call = ir::DecodeFunctionalized(graph_, node);
       if (call.ok()) return call->op->schema.Key();
     }
     return node.name;
+  }
+  // A copy at the end of the call.
+  std::string WriteBackOf(int step) const {
+    const int base = CopiedBy(step).base;
+    return base < 0
+               ? "the end of the call"
+               : fmt::format("the write-back of '{}'", plan_.bases[static_cast<size_t>(base)].name);
   }
   std::string PlaceOf(int step) const {
     const ir::NodeId node = NodeOf(step);

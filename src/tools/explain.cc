@@ -37,8 +37,8 @@ Result<int> Explain(const CommandLine& command, const Model& model) {
   if (e.bases.empty()) fmt::print("nothing is written\n");
   for (const Explanation::Base& base : e.bases) PrintBase(base);
   for (const std::string& remark : e.remarks) fmt::print("remark: {}\n", remark);
-  fmt::print("{} bytes copied per call, {} clones (the program as written copies {} bytes)\n",
-             e.copied_bytes, e.clones, e.program_copied_bytes);
+  fmt::print("{} bytes copied per call, {} clone{} (the program as written copies {} bytes)\n",
+             e.copied_bytes, e.clones, e.clones == 1 ? "" : "s", e.program_copied_bytes);
   fmt::print("arena: {} bytes, at least {} are needed\n", e.arena_bytes, e.arena_lower_bound);
   return 0;
 }

@@ -45,7 +45,7 @@ expect 0 stdout '^x: f32\[2, 3\]\[3, 1\] 0 1 2 5 6 7$' -- \
 # explain: in place, and a copy with the reader that forces it.
 expect 0 stdout '^x \(24 bytes\): in place' -- explain bump.pal $ops
 expect 0 stdout '^0 bytes copied per call, 0 clones' -- explain bump.pal $ops
-expect 0 stdout '^16 bytes copied per call, 1 clones' -- explain late_reader.pal $ops
+expect 0 stdout '^16 bytes copied per call, 1 clone' -- explain late_reader.pal $ops
 expect 0 stdout "^x \(16 bytes\): snapshot, 16 bytes copied: result 'clone' keeps what caselib" -- \
   explain late_reader.pal $ops
 expect 0 stdout '^    written by caselib::add_one at late_reader.pal:3$' -- explain late_reader.pal $ops
