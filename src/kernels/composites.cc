@@ -194,8 +194,6 @@ const ComposedRow kRows[] = {
 
 }  // namespace
 
-Status RegisterComposites(op::OpTable& table) {
-  return RegisterComposed(table, kRows);
-}
+Status RegisterComposites(op::OpTable& table) { return RegisterComposed(table, kRows); }
 
 }  // namespace palimpsest::kernels
