@@ -4,7 +4,7 @@
 #   make test             all tests that need neither Python nor PyTorch
 #   make demo             runs a decode step that PyTorch exported
 #   make test-live        compares with PyTorch 2.13 (installs it into .venv)
-#   make check            layers, formatting and other static checks
+#   make check            layers, formatting, links and snippets of the documents
 PRESET ?= release
 DIR := $(if $(filter release,$(PRESET)),build,build-$(PRESET))
 CXX_19 := $(shell command -v clang++-19)
@@ -35,6 +35,7 @@ test-live: build
 check:
 	@scripts/install_packages.sh --format
 	python3 scripts/check_layers.py
+	python3 scripts/check_docs.py
 	scripts/check_format.sh
 
 format:

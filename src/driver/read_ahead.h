@@ -1,9 +1,11 @@
 // Numbers that a program reads from memory (item) before they are known to the plan.
 //
+// Note [Reading ahead]
+//
 // The middle of the compiler is concrete: a slice bound that hangs on data is part of the call
-// signature. Note [Reading ahead]: before a call runs, the part of the program that leads to such
-// numbers is interpreted on copies of whatever it writes, and the numbers join the signature. For a
-// position that is read straight from an input this costs one load.
+// signature. So before a call runs, the part of the program that leads to such numbers is
+// interpreted on copies of whatever it writes, and the numbers join the signature. For a position
+// that is read straight from an input this costs one load.
 #pragma once
 
 #include <map>
