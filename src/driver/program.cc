@@ -7,6 +7,7 @@
 
 #include "driver/compile.h"
 #include "driver/default_inputs.h"
+#include "driver/operator_calls.h"
 #include "driver/session.h"
 #include "import/pt2.h"
 #include "ir/text.h"
@@ -27,72 +28,10 @@ bool Program::Impl::is_user(size_t i) const {
 
 namespace {
 
-// Calls f(node, graph) for every node, those of subgraphs included.
-template <typename F>
-void ForEachNodeDeep(const ir::Graph& graph, F&& f) {
-  std::vector<const ir::Graph*> todo = {&graph};
-  while (!todo.empty()) {
-    const ir::Graph* g = todo.back();
-    todo.pop_back();
-    for (const ir::Node& node : g->nodes) f(node, *g);
-    for (const auto& subgraph : g->subgraphs) todo.push_back(subgraph.get());
-  }
-}
-
-bool IsHigherOrder(const std::string& target) {
-  return target.starts_with("torch.ops.higher_order.");
-}
-
-void CollectOpRefs(const ir::Argument& argument, std::vector<const ir::OpRef*>& refs) {
-  if (argument.Is<ir::OpRef>()) refs.push_back(&argument.As<ir::OpRef>());
-}
-
-// Operators that nobody knows, all at once: name, count, first source line, what to do.
-Status RefuseUnknown(const ir::Graph& graph, const op::OpTable& table) {
-  struct Unknown {
-    int count = 0;
-    std::string place;
-  };
-  std::map<std::string, Unknown> unknown;
-  ForEachNodeDeep(graph, [&](const ir::Node& node, const ir::Graph& g) {
-    auto note = [&](const std::string& target) {
-      Unknown& u = unknown[target];
-      if (u.count++ == 0) u.place = g.PlaceOf(node);
-    };
-    if (node.kind != ir::Node::Kind::kCall) return;
-    if (node.op == nullptr && !IsHigherOrder(node.target)) note(node.target);
-    std::vector<const ir::OpRef*> refs;
-    for (const ir::Argument& arg : node.args) CollectOpRefs(arg, refs);
-    for (const ir::OpRef* ref : refs) {
-      if (ref->op == nullptr) note(ref->target);
-    }
-  });
-  if (unknown.empty()) return {};
-  std::string text =
-      fmt::format("{} unknown operator{}:", unknown.size(), unknown.size() == 1 ? "" : "s");
-  bool lacks_kernel = false, lacks_library = false;
-  for (const auto& [target, u] : unknown) {
-    text += fmt::format(" {} ({} call{}{})", target, u.count, u.count == 1 ? "" : "s",
-                        u.place.empty() ? "" : ", first at " + u.place);
-    bool aten = target.starts_with("torch.ops.aten.") || target.starts_with("torch.") == false;
-    (aten ? lacks_kernel : lacks_library) = true;
-  }
-  (void)table;
-  if (lacks_library) {
-    text +=
-        "; load the library that defines them with --ops LIB (Operators::LoadLibrary), or declare "
-        "them with '# schema:' lines";
-  }
-  if (lacks_kernel) text += "; palimpsest has no kernel for these operators of PyTorch yet";
-  // An operator of PyTorch is something that we lack; any other is unknown to everybody.
-  ErrorKind kind = lacks_library ? ErrorKind::kUnknownOperator : ErrorKind::kUnsupported;
-  return Error{kind, "", text, unknown.begin()->second.place};
-}
-
 Result<Program> Finish(std::shared_ptr<Program::Impl> impl) {
   PAL_TRY(ir::Verify(impl->source));
   impl->program = impl->source;
-  impl->runnable = RefuseUnknown(impl->source, impl->ops->table);
+  impl->runnable = driver::RefuseUnknownOperators(impl->source);
   RemarkSink remarks;
   if (impl->runnable.ok()) {
     PAL_TRY(passes::RunPasses(impl->program, passes::PreparationPasses(), {}, remarks));
@@ -209,12 +148,12 @@ std::string Program::ToText() const { return ir::Print(impl_->source); }
 
 std::map<std::string, int> Program::CustomOperators() const {
   std::map<std::string, int> counts;
-  ForEachNodeDeep(impl_->source, [&](const ir::Node& node, const ir::Graph&) {
-    if (node.op != nullptr && node.op->traits.custom) ++counts[node.op->schema.Key()];
-    std::vector<const ir::OpRef*> refs;
-    for (const ir::Argument& arg : node.args) CollectOpRefs(arg, refs);
-    for (const ir::OpRef* ref : refs) ++counts[op::KeyOfTarget(ref->target)];
-  });
+  for (const driver::OperatorCall& call : driver::OperatorCalls(impl_->source)) {
+    const bool wrapped = call.target != &call.node->target;
+    if (wrapped || (call.op != nullptr && call.op->traits.custom)) {
+      ++counts[op::KeyOfTarget(*call.target)];
+    }
+  }
   return counts;
 }
 
