@@ -24,14 +24,21 @@ class ReadAhead {
   // Finds the nodes of `program` whose numbers come from data, and the slice that computes them.
   explicit ReadAhead(const ir::Graph& program);
   bool empty() const { return nodes_.empty(); }
-  // One number per node of `nodes()`. `inputs`: one per graph input, on real memory; nothing that
-  // the caller sees is written. Unsupported if the slice draws random numbers or has effects.
+  // Per node that is read ahead its number, or the decisions of a higher-order node
+  // (interpret/interpret.h, Note [Decisions]). `inputs`: one per graph input, on real memory;
+  // nothing that the caller sees is written. Unsupported if the slice draws random numbers or has
+  // effects.
   Result<std::vector<Value>> Read(std::span<const Value> inputs) const;
-  // The numbers by node of the program, as InferMeta and Functionalize take them.
+  // The same by node of the program, as InferMeta and Functionalize take them.
   std::map<ir::NodeId, Value> ByNode(std::span<const Value> numbers) const;
 
  private:
-  std::vector<ir::NodeId> nodes_;  // of the program
+  struct Wanted {
+    ir::NodeId node;             // of the program, whose number or decisions are wanted
+    ir::NodeId read;             // that is run ahead for it
+    bool has_decisions = false;  // `node` is a higher-order one
+  };
+  std::vector<Wanted> nodes_;
   std::shared_ptr<ir::Graph> slice_;
   std::vector<bool> written_inputs_;  // inputs whose storage the slice may write
   std::string refused_;               // why the slice cannot be interpreted ahead; "" if it can

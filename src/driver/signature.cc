@@ -102,9 +102,18 @@ class SignatureBuilder {
       key += fmt::format("f{:a};", value.As<double>());
     } else if (value.Is<std::string>()) {
       key += fmt::format("s{}:{};", value.As<std::string>().size(), value.As<std::string>());
-    } else {
-      key += "?;";
-    }
+    } else if (value.IsList()) {
+      key += '[';
+      for (const Value& v : value.list()) AddConstant(v);
+      key += ']';
+    } else if (value.Is<std::complex<double>>()) {
+      const auto& c = value.As<std::complex<double>>();
+      key += fmt::format("c{:a},{:a};", c.real(), c.imag());
+    } else if (value.Is<DType>()) {
+      key += fmt::format("d{};", static_cast<int>(value.As<DType>()));
+    } else if (value.Is<MemoryFormat>()) {
+      key += fmt::format("m{};", static_cast<int>(value.As<MemoryFormat>()));
+    }  // layouts and devices: there is one of each
   }
   CallSignature Take(std::vector<Value> inputs) {
     signature_.inputs = std::move(inputs);

@@ -11,7 +11,8 @@
 //     version of the base (in_place.cc).
 //   - any other operator that writes: auto_functionalized_v2, or version 1 (custom_call.cc).
 //   - a number: a constant. The middle of the compiler is concrete (docs/architecture.md).
-//   - a region that is known to run (a branch of cond): its nodes, inlined.
+//   - a higher-order node: the regions that ran (the branch of a cond, each turn of a loop),
+//   inlined.
 //
 // At the end the outputs are had from the newest versions, so they alias as in eager PyTorch, and
 // the newest versions of written inputs become write-backs.
@@ -144,17 +145,31 @@ Status State::ProcessNode(const ir::Graph& program, const interpret::Trace& trac
     if (!done.ok()) return AtNode(std::move(done.error()), call);
     return {};
   }
-  auto region = trace.regions.find(ir::NodeId(static_cast<int64_t>(i)));
-  if (region != trace.regions.end()) {
-    const interpret::Trace::Region& r = *region->second;
-    return ProcessRegion(*program.subgraphs[static_cast<size_t>(r.subgraph)], r.trace);
-  }
+  auto pieces = trace.pieces.find(ir::NodeId(static_cast<int64_t>(i)));
+  if (pieces != trace.pieces.end()) return ProcessPieces(program, node, pieces->second);
   Error error =
       Unsupported(fmt::format("{} ({}) in a program that is to be functionalized: expand "
                               "it first (passes/expand_composites)",
                               node.target, node.name));
   error.place = program.PlaceOf(node);
   return error;
+}
+
+// What a higher-order node ran, one after the other: regions are inlined as often as they ran.
+Status State::ProcessPieces(const ir::Graph& program, const ir::Node& node,
+                            const std::vector<interpret::Trace::Piece>& pieces) {
+  for (const interpret::Trace::Piece& piece : pieces) {
+    if (piece.op == nullptr) {
+      PAL_TRY(
+          ProcessRegion(*program.subgraphs[static_cast<size_t>(piece.subgraph)], *piece.region));
+      continue;
+    }
+    emit.SetOrigin(node.place < 0 ? -1 : node.place + first_place, node.text_line);
+    Call call{piece.op, &node, program.PlaceOf(node), piece.args, piece.result};
+    Status done = ProcessCall(call);
+    if (!done.ok()) return AtNode(std::move(done.error()), call);
+  }
+  return {};
 }
 
 Status State::ProcessRegion(const ir::Graph& region, const interpret::Trace& trace) {

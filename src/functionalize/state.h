@@ -32,6 +32,8 @@ struct State {
 
   // functionalize.cc
   Status ProcessGraph(const ir::Graph& program, const interpret::Trace& trace);
+  Status ProcessPieces(const ir::Graph& program, const ir::Node& node,
+                       const std::vector<interpret::Trace::Piece>& pieces);
   Status ProcessRegion(const ir::Graph& region, const interpret::Trace& trace);
   Status ProcessNode(const ir::Graph& program, const interpret::Trace& trace, size_t i);
   Status ProcessCall(const Call& call);

@@ -1,4 +1,4 @@
-// Calls without a schema: auto_functionalized(_v2), and regions of which one is known to run.
+// Calls without a schema: auto_functionalized(_v2). Those with regions are in regions.cc.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,8 +8,6 @@
 
 namespace palimpsest::interpret {
 namespace {
-
-constexpr int kMaxDepth = 64;  // of nested regions
 
 Result<int64_t> Integer(const Value& value, const char* what) {
   if (!value.Is<int64_t>()) return BadInput(fmt::format("{} is not an integer", what));
@@ -147,61 +145,6 @@ Result<Value> Walker::RunFunctionalized(size_t i) {
   return call.bare_result ? std::move(results[0]) : Value(std::move(results));
 }
 
-Result<Value> Walker::RunRegion(size_t i, const ir::Argument& subgraph,
-                                std::vector<Value> operands) {
-  if (!subgraph.Is<ir::SubgraphRef>()) return BadInput("a subgraph is expected");
-  auto index = static_cast<size_t>(subgraph.As<ir::SubgraphRef>().index);
-  if (index >= graph_.subgraphs.size())
-    return BadInput("a subgraph that the program does not have");
-  if (shared_->depth >= kMaxDepth) return Unsupported("subgraphs nest too deeply");
-  const ir::Graph& region = *graph_.subgraphs[index];
-  ++shared_->depth;
-  WalkOptions options;
-  options.generator = options_.generator;
-  Result<Trace> trace = Walker(region, options, shared_).Walk(operands);
-  --shared_->depth;
-  if (!trace.ok()) return std::move(trace.error());
-  Value result = region.single_output && trace->outputs.size() == 1
-                     ? trace->outputs[0]
-                     : Value(Value::List(trace->outputs));
-  auto kept = std::make_shared<Trace::Region>();
-  kept->subgraph = static_cast<int>(index);
-  kept->trace = std::move(*trace);
-  trace_.regions[ir::NodeId(static_cast<int64_t>(i))] = std::move(kept);
-  return result;
-}
-
-// The branch that runs has to be known: a number, a tensor on memory, or a value read ahead.
-Result<Value> Walker::RunCond(size_t i) {
-  const ir::Node& node = graph_.nodes[i];
-  if (node.args.size() < 3) return BadInput("cond takes a predicate, two graphs and operands");
-  Value predicate = trace_.args[i][0];
-  if (predicate.IsTensor()) {
-    const Tensor& t = predicate.tensor();
-    if (t.dtype != DType::kB8 || t.numel() != 1) {
-      return BadInput(fmt::format("the predicate is {}, one bool is expected", ToString(t.view())));
-    }
-    auto known = node.args[0].IsNode() ? options_.known_data.find(node.args[0].node())
-                                       : options_.known_data.end();
-    if (known != options_.known_data.end()) {
-      predicate = known->second;
-    } else if (shared_->on_memory) {
-      predicate = Value(*t.data_as<uint8_t>() != 0);
-    } else {
-      return Unsupported(
-          "which branch runs is read from memory while the program is compiled: the predicate "
-          "must be read ahead of the call");
-    }
-  }
-  if (!predicate.IsNumber()) return BadInput("the predicate is neither a bool nor a tensor");
-  std::vector<Value> operands;
-  if (node.args.size() > 3) {
-    if (!trace_.args[i][3].IsList()) return BadInput("the operands of cond are no list");
-    operands = trace_.args[i][3].list();
-  }
-  return RunRegion(i, node.args[predicate.ToBool() ? 1 : 2], std::move(operands));
-}
-
 Result<Value> Walker::RunHigherOrder(size_t i) {
   const ir::Node& node = graph_.nodes[i];
   for (const ir::NamedArgument& a : node.kwargs) trace_.args[i].push_back(Resolve(a.value));
@@ -214,14 +157,7 @@ Result<Value> Walker::RunHigherOrder(size_t i) {
     error.kind = ErrorKind::kUnknownOperator;
     return error;
   }
-  std::string_view name = target.substr(kPrefix.size());
-  if (name == "cond") return RunCond(i);
-  if (name == "wrap_with_set_grad_enabled" && node.args.size() >= 2) {
-    const std::vector<Value>& args = trace_.args[i];
-    return RunRegion(i, node.args[1], {args.begin() + 2, args.end()});
-  }
-  return Unsupported(fmt::format(
-      "the higher-order operator '{}' is not supported: export the program without it", name));
+  return RunRegions(i);
 }
 
 }  // namespace palimpsest::interpret

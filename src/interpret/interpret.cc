@@ -113,7 +113,10 @@ Result<Value> Walker::RunCall(size_t i) {
   if (node.op == nullptr) return RunHigherOrder(i);
   auto known = options_.known_data.find(ir::NodeId(static_cast<int64_t>(i)));
   const Value* data = known == options_.known_data.end() ? nullptr : &known->second;
+  const bool decides = shared_->depth > 0 && ReadsNumber(*node.op);
+  if (decides) data = NextDecision();
   PAL_TRY(op::CallResult result, Call(*node.op, args, data, *shared_));
+  if (decides && shared_->on_memory) shared_->decisions.push_back(result.returns[0]);
   Relayout(args, result);
   return AsNodeValue(node.op->schema, std::move(result.returns));
 }
@@ -248,12 +251,18 @@ Result<Trace> Walker::Walk(std::span<const Value> inputs) {
     if (options_.keep_values) continue;
     trace_.args[i].clear();
     trace_.inner_calls.clear();
+    trace_.pieces.clear();
     for (int32_t dead : dies_after_[i]) trace_.values[static_cast<size_t>(dead)] = Value();
   }
   for (const ir::Argument& output : graph_.outputs) trace_.outputs.push_back(Resolve(output));
   NoteRelayouts(inputs);
   PAL_TRY(WriteBack());
   return std::move(trace_);
+}
+
+bool ReadsNumber(const op::Op& op) {
+  const std::string key = op.schema.Key();
+  return key == "aten::item" || key == "aten::_local_scalar_dense";
 }
 
 Result<Trace> Interpret(const ir::Graph& graph, std::span<const Value> inputs,

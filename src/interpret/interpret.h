@@ -18,7 +18,8 @@ namespace palimpsest::interpret {
 
 struct WalkOptions {
   op::Generator* generator = nullptr;
-  // Numbers that `item` and its like would read from memory, by node: InferMeta needs each.
+  // What is read from memory while the graph runs, by node: InferMeta needs each. Of `item` and its
+  // like the number; of a higher-order node its decisions (Note [Decisions]), a list.
   std::map<ir::NodeId, Value> known_data;
   // False: a value is let go after its last use, and Trace keeps outputs only (less memory).
   bool keep_values = true;
@@ -32,6 +33,11 @@ struct InnerCall {
   std::vector<Value> returns;  // of the operator
 };
 
+// Note [Decisions]. Which branch of a cond runs, how often a loop goes round, which number an
+// `item` inside a region gives: all that a higher-order node reads from memory in order to go on,
+// bools and integers, in the order in which it does. A walk on memory records them, a walk on
+// metadata plays them back, and so both see the same regions.
+
 // What a walk saw.
 struct Trace {
   // Per node: its value (a tensor, a number, a list). Tensors carry `object` ids. After the walk a
@@ -43,17 +49,26 @@ struct Trace {
   std::vector<Value> outputs;
   // Per auto_functionalized(_v2) node: the call inside.
   std::map<ir::NodeId, InnerCall> inner_calls;
-  // Per cond or wrapped region: which subgraph ran, and what it saw.
-  struct Region;
-  std::map<ir::NodeId, std::shared_ptr<Region>> regions;
+  // Per higher-order node with regions: what ran, in order.
+  struct Piece;
+  std::map<ir::NodeId, std::vector<Piece>> pieces;
+  std::map<ir::NodeId, Value::List> decisions;  // of the higher-order nodes that made some
   // Input objects whose view was changed by a metadata-only write: input index -> new view.
   std::map<size_t, View> relayouts;
 };
 
-struct Trace::Region {
+// Either a region, or a built-in that joins regions (the rows of a map are selected and stacked).
+struct Trace::Piece {
   int subgraph = -1;
-  Trace trace;
+  std::shared_ptr<const Trace> region;
+
+  const op::Op* op = nullptr;
+  std::vector<Value> args;
+  Value result;
 };
+
+// Does the operator read a number from memory (item)?
+bool ReadsNumber(const op::Op& op);
 
 // `inputs`: one per leading kInput node. Errors carry the node's source place in Error::place; all
 // that is written before the failure stays written.

@@ -23,6 +23,11 @@ struct Shared {
   int64_t next_object = 1;
   std::unordered_map<int64_t, View> changed;  // object -> its view after metadata-only writes
   int depth = 0;                              // of nested subgraphs
+  int64_t region_runs = 0;                    // so far; limited
+  // Note [Decisions]. On memory: those made by the outermost node that runs now. On metadata: those
+  // to be played back, the next one last.
+  Value::List decisions;
+  Value played_back;  // the last one
 };
 
 // meta, memory and kernel of one call, or meta alone. Errors carry no place yet.
@@ -50,13 +55,24 @@ class Walker {
   void NoteRelayouts(std::span<const Value> inputs);
   void FindLastUses();
 
+  // regions.cc
+  Result<Value> RunRegions(size_t i);
+  Result<Value> RunCond(size_t i);
+  Result<Value> RunWhile(size_t i);
+  Result<Value> RunMap(size_t i);
+  Result<Value> RunScan(size_t i);
+  Result<Value> RunRegion(size_t i, const ir::Argument& subgraph, std::vector<Value> operands);
+  Result<Value> RunBuiltin(size_t i, const char* key, std::vector<Value> args);
+  Result<Value> Row(size_t i, const Value& tensor, int64_t dim, int64_t row);
+  Result<Value> Stack(size_t i, std::vector<Value::List> rows, size_t first);
+  Result<bool> Decide(const Value& condition);
+  const Value* NextDecision();
+
   // higher_order.cc
   Result<Value> RunHigherOrder(size_t i);
   Result<Value> RunFunctionalized(size_t i);
   Result<Value> ViewOfBase(const ir::BaseView& view, const Tensor& copy);
   Result<Value> FreshOut(const ir::BaseView& view);
-  Result<Value> RunRegion(size_t i, const ir::Argument& subgraph, std::vector<Value> operands);
-  Result<Value> RunCond(size_t i);
 
   Value Resolve(const ir::Argument& argument) const;
   // Every tensor of a result that is no object yet becomes one.

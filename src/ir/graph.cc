@@ -112,6 +112,20 @@ NodeId Graph::Append(Node node) {
   return NodeId(static_cast<int64_t>(nodes.size()) - 1);
 }
 
+std::string_view PhaseName(Phase phase) {
+  switch (phase) {
+    case Phase::kProgram:
+      return "program";
+    case Phase::kFunctional:
+      return "functional";
+    case Phase::kOptimized:
+      return "optimized";
+    case Phase::kPlanned:
+      return "planned";
+  }
+  return "";
+}
+
 std::string Graph::PlaceOf(const Node& node) const {
   if (node.place >= 0 && static_cast<size_t>(node.place) < places.size()) {
     return places[static_cast<size_t>(node.place)].ToString();

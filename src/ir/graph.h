@@ -26,6 +26,7 @@ using NodeId = Id<struct NodeTag>;
 
 // The phases of one program (docs/architecture.md). Each pass says which one it needs.
 enum class Phase : uint8_t { kProgram, kFunctional, kOptimized, kPlanned };
+std::string_view PhaseName(Phase phase);  // "program", ...
 
 // ---- types
 

@@ -101,20 +101,6 @@ std::string NameAndType(const Node& node, bool strides) {
   return type.empty() ? node.name : fmt::format("{}: \"{}\"", node.name, type);
 }
 
-std::string_view PhaseName(Phase phase) {
-  switch (phase) {
-    case Phase::kProgram:
-      return "program";
-    case Phase::kFunctional:
-      return "functional";
-    case Phase::kOptimized:
-      return "optimized";
-    case Phase::kPlanned:
-      return "planned";
-  }
-  return "";
-}
-
 std::string SpecText(const Graph& graph, const InputSpec& spec) {
   std::string quoted = PythonRepr(spec.target);
   switch (spec.kind) {

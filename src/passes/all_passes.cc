@@ -64,7 +64,9 @@ Result<std::vector<PassRun>> RunPasses(ir::Graph& graph, std::span<const Pass> p
   for (const Pass& pass : passes) {
     PassRun run{pass.name, 0, 0, false};
     if (graph.phase < pass.first || graph.phase > pass.last) {
-      return InternalError(fmt::format("pass {} is given a graph of another phase", pass.name));
+      return UsageError(
+          fmt::format("pass '{}' works on graphs of the phase '{}', this one is of '{}'", pass.name,
+                      ir::PhaseName(pass.first), ir::PhaseName(graph.phase)));
     }
     const auto& disabled = options.disabled;
     run.disabled = std::find(disabled.begin(), disabled.end(), pass.name) != disabled.end();

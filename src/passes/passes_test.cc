@@ -161,7 +161,7 @@ TEST(RunPasses, DisablesReportsAndChecksPhases) {
       Parse(std::string(kX) + "    neg = torch.ops.aten.neg.default(x)\n    return (x,)\n");
   RemarkSink remarks;
   EXPECT_EQ(RunPasses(graph, OptimizationPasses(), {}, remarks).error().kind,
-            ErrorKind::kInternal);  // a program is not functional
+            ErrorKind::kUsage);  // a program is not functional
   graph.phase = ir::Phase::kFunctional;
   int seen = 0;
   RunOptions off;

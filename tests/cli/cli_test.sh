@@ -57,6 +57,7 @@ expect 0 stdout '^# after functionalize$' -- opt bump.pal $ops --print-after-all
 expect 0 stdout 'auto_functionalized_v2' -- opt bump.pal $ops --passes=functionalize
 expect 0 stdout 'auto_functionalized\(' -- \
   opt bump.pal $ops --passes=functionalize --functionalize=v1
+expect 2 stderr "pass .dead-code. works on graphs of the phase" -- opt bump.pal $ops --passes=dead-code
 expect 2 stderr "there is no pass 'fuse'; known: " -- opt bump.pal $ops --passes=fuse
 
 # inspect and verify.
