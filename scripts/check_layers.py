@@ -14,6 +14,7 @@ PUBLIC = {
     "result.h": "base", "small_vector.h": "base", "dtype.h": "core", "scalar.h": "core",
     "tensor.h": "core", "value.h": "op", "plugin.h": "op", "operator_library.h": "op",
     "operator_tensor.h": "op", "iterator.h": "iter", "program.h": "driver",
+    "threads.h": "base",
 }
 # Which third-party library a header belongs to.
 THIRD_PARTY = {

@@ -1,27 +1,10 @@
 // Arithmetic of two operands.
-#include "kernels/binary_functions.h"
 #include "kernels/copy_cast.h"
 #include "kernels/pointwise.h"
 #include "kernels/pointwise_row.h"
 
 namespace palimpsest::kernels {
 namespace {
-
-namespace f = functions;
-
-constexpr LoopTable kAdd = MakeLoops<f::AddScaled, 2, kAllKinds>();
-constexpr LoopTable kSub = MakeLoops<f::SubScaled, 2, kInts | kFloats | kComplexes>();
-constexpr LoopTable kMul = MakeLoops<f::Mul, 2, kAllKinds>();
-constexpr LoopTable kMaximum = MakeLoops<f::Maximum, 2, kReals>();
-constexpr LoopTable kMinimum = MakeLoops<f::Minimum, 2, kReals>();
-constexpr LoopTable kFmax = MakeLoops<f::Fmax, 2, kReals>();
-constexpr LoopTable kFmin = MakeLoops<f::Fmin, 2, kReals>();
-constexpr LoopTable kAtan2 = MakeLoops<f::Atan2, 2, kFloats>();
-constexpr LoopTable kHypot = MakeLoops<f::Hypot, 2, kFloats>();
-constexpr LoopTable kCopySign = MakeLoops<f::CopySign, 2, kFloats>();
-constexpr LoopTable kXlogy = MakeLoops<f::Xlogy, 2, kFloats>();
-constexpr LoopTable kLogAddExp = MakeLoops<f::LogAddExp, 2, kFloats>();
-constexpr LoopTable kPow = MakeLoops<f::Pow, 2, kInts | kFloats | kComplexes>();
 
 // The scale of add and sub: the last or last but one argument, after two operands.
 Status CheckAlpha(std::span<const Value> args, DType common) {
@@ -67,7 +50,7 @@ Status RefuseNegativeExponent(std::span<const Value> args, DType common) {
   return CheckFits(exponent, common);
 }
 
-constexpr PointwiseRow Add(const char* schema, const LoopTable* loops, const char* in_place,
+constexpr PointwiseRow Add(const char* schema, LoopId loops, const char* in_place,
                            const char* out) {
   return {.schema = schema,
           .roles = "oop",
@@ -75,18 +58,18 @@ constexpr PointwiseRow Add(const char* schema, const LoopTable* loops, const cha
           .loops = loops,
           .in_place = in_place,
           .out = out,
-          .before = loops == &kAdd ? nullptr : RefuseBoolOperands,
+          .before = loops == LoopId::kAdd ? nullptr : RefuseBoolOperands,
           .after = CheckAlpha,
           .refuses_complex = false};
 }
 // other - alpha * self, with other as the first operand.
 constexpr PointwiseRow Rsub(const char* schema, const char* out) {
-  PointwiseRow row = Add(schema, &kSub, nullptr, out);
+  PointwiseRow row = Add(schema, LoopId::kSub, nullptr, out);
   row.swapped = true;
   return row;
 }
-constexpr PointwiseRow Row(const char* schema, Rule rule, const LoopTable* loops,
-                           const char* in_place, const char* out) {
+constexpr PointwiseRow Row(const char* schema, Rule rule, LoopId loops, const char* in_place,
+                           const char* out) {
   return {.schema = schema,
           .roles = "oo",
           .rule = rule,
@@ -94,7 +77,7 @@ constexpr PointwiseRow Row(const char* schema, Rule rule, const LoopTable* loops
           .in_place = in_place,
           .out = out};
 }
-constexpr PointwiseRow Extreme(const char* schema, const LoopTable* loops) {
+constexpr PointwiseRow Extreme(const char* schema, LoopId loops) {
   return {.schema = schema,
           .roles = "oo",
           .rule = Rule::kBinary,
@@ -104,76 +87,72 @@ constexpr PointwiseRow Extreme(const char* schema, const LoopTable* loops) {
 }
 
 const PointwiseRow kRows[] = {
-    Add("aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", &kAdd, "",
-        "out"),
-    Add("aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", &kAdd, "",
+    Add("aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", LoopId::kAdd,
+        "", "out"),
+    Add("aten::add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", LoopId::kAdd, "",
         nullptr),
-    Add("aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", &kSub, "",
-        "out"),
-    Add("aten::sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", &kSub, "",
+    Add("aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", LoopId::kSub,
+        "", "out"),
+    Add("aten::sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", LoopId::kSub, "",
         nullptr),
-    Add("aten::subtract.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", &kSub, "",
-        "out"),
-    Add("aten::subtract.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", &kSub, "",
-        nullptr),
+    Add("aten::subtract.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+        LoopId::kSub, "", "out"),
+    Add("aten::subtract.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", LoopId::kSub,
+        "", nullptr),
     Rsub("aten::rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", nullptr),
     Rsub("aten::rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", nullptr),
-    Row("aten::mul.Tensor(Tensor self, Tensor other) -> Tensor", Rule::kBinary, &kMul, "", "out"),
-    Row("aten::mul.Scalar(Tensor self, Scalar other) -> Tensor", Rule::kBinary, &kMul, "", nullptr),
-    Row("aten::multiply.Tensor(Tensor self, Tensor other) -> Tensor", Rule::kBinary, &kMul, "",
+    Row("aten::mul.Tensor(Tensor self, Tensor other) -> Tensor", Rule::kBinary, LoopId::kMul, "",
         "out"),
-    Row("aten::multiply.Scalar(Tensor self, Scalar other) -> Tensor", Rule::kBinary, &kMul, "",
+    Row("aten::mul.Scalar(Tensor self, Scalar other) -> Tensor", Rule::kBinary, LoopId::kMul, "",
         nullptr),
-    Extreme("aten::maximum(Tensor self, Tensor other) -> Tensor", &kMaximum),
-    Extreme("aten::minimum(Tensor self, Tensor other) -> Tensor", &kMinimum),
-    Extreme("aten::fmax(Tensor self, Tensor other) -> Tensor", &kFmax),
-    Extreme("aten::fmin(Tensor self, Tensor other) -> Tensor", &kFmin),
-    Row("aten::clamp_min.Tensor(Tensor self, Tensor min) -> Tensor", Rule::kBinary, &kMaximum, "",
-        "Tensor_out"),
-    Row("aten::clamp_max.Tensor(Tensor self, Tensor max) -> Tensor", Rule::kBinary, &kMinimum, "",
-        "Tensor_out"),
-    Row("aten::atan2(Tensor self, Tensor other) -> Tensor", Rule::kBinaryFloat, &kAtan2, "", "out"),
-    Row("aten::hypot(Tensor self, Tensor other) -> Tensor", Rule::kBinary, &kHypot, "", "out"),
-    Row("aten::copysign.Tensor(Tensor self, Tensor other) -> Tensor", Rule::kBinaryFloat,
-        &kCopySign, "", "out"),
-    Row("aten::copysign.Scalar(Tensor self, Scalar other) -> Tensor", Rule::kBinaryFloat,
-        &kCopySign, "", "Scalar_out"),
-    Row("aten::xlogy.Tensor(Tensor self, Tensor other) -> Tensor", Rule::kBinaryFloat, &kXlogy, "",
-        "OutTensor"),
-    Row("aten::xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor", Rule::kBinaryFloat,
-        &kXlogy, "", "OutScalar_Other"),
-    Row("aten::xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor", Rule::kBinaryFloat, &kXlogy,
-        nullptr, "OutScalar_Self"),
-    Row("aten::logaddexp(Tensor self, Tensor other) -> Tensor", Rule::kBinary, &kLogAddExp, nullptr,
+    Row("aten::multiply.Tensor(Tensor self, Tensor other) -> Tensor", Rule::kBinary, LoopId::kMul,
+        "", "out"),
+    Row("aten::multiply.Scalar(Tensor self, Scalar other) -> Tensor", Rule::kBinary, LoopId::kMul,
+        "", nullptr),
+    Extreme("aten::maximum(Tensor self, Tensor other) -> Tensor", LoopId::kMaximum),
+    Extreme("aten::minimum(Tensor self, Tensor other) -> Tensor", LoopId::kMinimum),
+    Extreme("aten::fmax(Tensor self, Tensor other) -> Tensor", LoopId::kFmax),
+    Extreme("aten::fmin(Tensor self, Tensor other) -> Tensor", LoopId::kFmin),
+    Row("aten::clamp_min.Tensor(Tensor self, Tensor min) -> Tensor", Rule::kBinary,
+        LoopId::kMaximum, "", "Tensor_out"),
+    Row("aten::clamp_max.Tensor(Tensor self, Tensor max) -> Tensor", Rule::kBinary,
+        LoopId::kMinimum, "", "Tensor_out"),
+    Row("aten::atan2(Tensor self, Tensor other) -> Tensor", Rule::kBinaryFloat, LoopId::kAtan2, "",
         "out"),
+    Row("aten::hypot(Tensor self, Tensor other) -> Tensor", Rule::kBinary, LoopId::kHypot, "",
+        "out"),
+    Row("aten::copysign.Tensor(Tensor self, Tensor other) -> Tensor", Rule::kBinaryFloat,
+        LoopId::kCopySign, "", "out"),
+    Row("aten::copysign.Scalar(Tensor self, Scalar other) -> Tensor", Rule::kBinaryFloat,
+        LoopId::kCopySign, "", "Scalar_out"),
+    Row("aten::xlogy.Tensor(Tensor self, Tensor other) -> Tensor", Rule::kBinaryFloat,
+        LoopId::kXlogy, "", "OutTensor"),
+    Row("aten::xlogy.Scalar_Other(Tensor self, Scalar other) -> Tensor", Rule::kBinaryFloat,
+        LoopId::kXlogy, "", "OutScalar_Other"),
+    Row("aten::xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor", Rule::kBinaryFloat,
+        LoopId::kXlogy, nullptr, "OutScalar_Self"),
+    Row("aten::logaddexp(Tensor self, Tensor other) -> Tensor", Rule::kBinary, LoopId::kLogAddExp,
+        nullptr, "out"),
     {.schema = "aten::pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
      .roles = "oo",
      .rule = Rule::kBinary,
-     .loops = &kPow,
+     .loops = LoopId::kPow,
      .in_place = "pow_.Tensor",
      .out = "Tensor_Tensor_out"},
     {.schema = "aten::pow.Scalar(Scalar self, Tensor exponent) -> Tensor",
      .roles = "oo",
      .rule = Rule::kBinary,
-     .loops = &kPow,
+     .loops = LoopId::kPow,
      .new_layout = NewLayout::kContiguous,
      .out = "Scalar_out"},
 };
 
-// pow with a number is laid out as a unary operator: the exponent is no operand.
-struct PowNumber {
-  template <class B>
-  static auto Apply(const B& b, typename B::V x) {
-    return f::Pow::Apply(b, x, b.Param(0));
-  }
-};
-constexpr LoopTable kPowNumber = MakeLoops<PowNumber, 1, kInts | kFloats | kComplexes>();
-
+// Laid out as a unary operator: the exponent is no operand.
 const PointwiseRow kNumberRows[] = {
     {.schema = "aten::pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
      .roles = "on",
      .rule = Rule::kBinary,
-     .loops = &kPowNumber,
+     .loops = LoopId::kPowNumber,
      .in_place = "pow_.Scalar",
      .out = "Tensor_Scalar_out",
      .after = RefuseNegativeExponent},

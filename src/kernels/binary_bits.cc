@@ -1,20 +1,11 @@
 // Bitwise operators and shifts, also under their Python names (__and__, __lshift__).
-#include "kernels/binary_functions.h"
 #include "kernels/pointwise.h"
 #include "kernels/pointwise_row.h"
 
 namespace palimpsest::kernels {
 namespace {
 
-namespace f = functions;
-
-constexpr LoopTable kAnd = MakeLoops<f::BitAnd, 2, kBools | kInts>();
-constexpr LoopTable kOr = MakeLoops<f::BitOr, 2, kBools | kInts>();
-constexpr LoopTable kXor = MakeLoops<f::BitXor, 2, kBools | kInts>();
-constexpr LoopTable kLeft = MakeLoops<f::ShiftLeft, 2, kInts>();
-constexpr LoopTable kRight = MakeLoops<f::ShiftRight, 2, kInts>();
-
-constexpr PointwiseRow Row(const char* schema, const LoopTable* loops, const char* in_place,
+constexpr PointwiseRow Row(const char* schema, LoopId loops, const char* in_place,
                            const char* out) {
   return {.schema = schema,
           .roles = "oo",
@@ -25,40 +16,52 @@ constexpr PointwiseRow Row(const char* schema, const LoopTable* loops, const cha
 }
 
 const PointwiseRow kRows[] = {
-    Row("aten::bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor", &kAnd, "", "Tensor_out"),
-    Row("aten::bitwise_and.Scalar(Tensor self, Scalar other) -> Tensor", &kAnd, "", "Scalar_out"),
-    Row("aten::bitwise_and.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", &kAnd, nullptr,
-        nullptr),
-    Row("aten::bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor", &kOr, "", "Tensor_out"),
-    Row("aten::bitwise_or.Scalar(Tensor self, Scalar other) -> Tensor", &kOr, "", "Scalar_out"),
-    Row("aten::bitwise_or.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", &kOr, nullptr,
-        nullptr),
-    Row("aten::bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor", &kXor, "", "Tensor_out"),
-    Row("aten::bitwise_xor.Scalar(Tensor self, Scalar other) -> Tensor", &kXor, "", "Scalar_out"),
-    Row("aten::bitwise_xor.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", &kXor, nullptr,
-        nullptr),
-    Row("aten::bitwise_left_shift.Tensor(Tensor self, Tensor other) -> Tensor", &kLeft, "",
+    Row("aten::bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor", LoopId::kBitAnd, "",
         "Tensor_out"),
-    Row("aten::bitwise_left_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor", &kLeft, "",
-        "Tensor_Scalar_out"),
-    Row("aten::bitwise_right_shift.Tensor(Tensor self, Tensor other) -> Tensor", &kRight, "",
+    Row("aten::bitwise_and.Scalar(Tensor self, Scalar other) -> Tensor", LoopId::kBitAnd, "",
+        "Scalar_out"),
+    Row("aten::bitwise_and.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", LoopId::kBitAnd,
+        nullptr, nullptr),
+    Row("aten::bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor", LoopId::kBitOr, "",
         "Tensor_out"),
-    Row("aten::bitwise_right_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor", &kRight, "",
-        "Tensor_Scalar_out"),
-    Row("aten::__and__.Tensor(Tensor self, Tensor other) -> Tensor", &kAnd, "__iand__", nullptr),
-    Row("aten::__and__.Scalar(Tensor self, Scalar other) -> Tensor", &kAnd, "__iand__", nullptr),
-    Row("aten::__or__.Tensor(Tensor self, Tensor other) -> Tensor", &kOr, "__ior__", nullptr),
-    Row("aten::__or__.Scalar(Tensor self, Scalar other) -> Tensor", &kOr, "__ior__", nullptr),
-    Row("aten::__xor__.Tensor(Tensor self, Tensor other) -> Tensor", &kXor, "__ixor__", nullptr),
-    Row("aten::__xor__.Scalar(Tensor self, Scalar other) -> Tensor", &kXor, "__ixor__", nullptr),
-    Row("aten::__lshift__.Tensor(Tensor self, Tensor other) -> Tensor", &kLeft, "__ilshift__",
+    Row("aten::bitwise_or.Scalar(Tensor self, Scalar other) -> Tensor", LoopId::kBitOr, "",
+        "Scalar_out"),
+    Row("aten::bitwise_or.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", LoopId::kBitOr,
+        nullptr, nullptr),
+    Row("aten::bitwise_xor.Tensor(Tensor self, Tensor other) -> Tensor", LoopId::kBitXor, "",
+        "Tensor_out"),
+    Row("aten::bitwise_xor.Scalar(Tensor self, Scalar other) -> Tensor", LoopId::kBitXor, "",
+        "Scalar_out"),
+    Row("aten::bitwise_xor.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", LoopId::kBitXor,
+        nullptr, nullptr),
+    Row("aten::bitwise_left_shift.Tensor(Tensor self, Tensor other) -> Tensor", LoopId::kShiftLeft,
+        "", "Tensor_out"),
+    Row("aten::bitwise_left_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor",
+        LoopId::kShiftLeft, "", "Tensor_Scalar_out"),
+    Row("aten::bitwise_right_shift.Tensor(Tensor self, Tensor other) -> Tensor",
+        LoopId::kShiftRight, "", "Tensor_out"),
+    Row("aten::bitwise_right_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor",
+        LoopId::kShiftRight, "", "Tensor_Scalar_out"),
+    Row("aten::__and__.Tensor(Tensor self, Tensor other) -> Tensor", LoopId::kBitAnd, "__iand__",
         nullptr),
-    Row("aten::__lshift__.Scalar(Tensor self, Scalar other) -> Tensor", &kLeft, "__ilshift__",
+    Row("aten::__and__.Scalar(Tensor self, Scalar other) -> Tensor", LoopId::kBitAnd, "__iand__",
         nullptr),
-    Row("aten::__rshift__.Tensor(Tensor self, Tensor other) -> Tensor", &kRight, "__irshift__",
+    Row("aten::__or__.Tensor(Tensor self, Tensor other) -> Tensor", LoopId::kBitOr, "__ior__",
         nullptr),
-    Row("aten::__rshift__.Scalar(Tensor self, Scalar other) -> Tensor", &kRight, "__irshift__",
+    Row("aten::__or__.Scalar(Tensor self, Scalar other) -> Tensor", LoopId::kBitOr, "__ior__",
         nullptr),
+    Row("aten::__xor__.Tensor(Tensor self, Tensor other) -> Tensor", LoopId::kBitXor, "__ixor__",
+        nullptr),
+    Row("aten::__xor__.Scalar(Tensor self, Scalar other) -> Tensor", LoopId::kBitXor, "__ixor__",
+        nullptr),
+    Row("aten::__lshift__.Tensor(Tensor self, Tensor other) -> Tensor", LoopId::kShiftLeft,
+        "__ilshift__", nullptr),
+    Row("aten::__lshift__.Scalar(Tensor self, Scalar other) -> Tensor", LoopId::kShiftLeft,
+        "__ilshift__", nullptr),
+    Row("aten::__rshift__.Tensor(Tensor self, Tensor other) -> Tensor", LoopId::kShiftRight,
+        "__irshift__", nullptr),
+    Row("aten::__rshift__.Scalar(Tensor self, Scalar other) -> Tensor", LoopId::kShiftRight,
+        "__irshift__", nullptr),
 };
 
 }  // namespace

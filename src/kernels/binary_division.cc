@@ -1,20 +1,11 @@
 // Division and remainders.
 #include <fmt/format.h>
 
-#include "kernels/binary_functions.h"
 #include "kernels/pointwise.h"
 #include "kernels/pointwise_row.h"
 
 namespace palimpsest::kernels {
 namespace {
-
-namespace f = functions;
-
-constexpr LoopTable kDiv = MakeLoops<f::Div, 2, kFloats | kComplexes>();
-constexpr LoopTable kDivTrunc = MakeLoops<f::DivTrunc, 2, kInts | kFloats>();
-constexpr LoopTable kDivFloor = MakeLoops<f::DivFloor, 2, kInts | kFloats>();
-constexpr LoopTable kRemainder = MakeLoops<f::Remainder, 2, kInts | kFloats>();
-constexpr LoopTable kFmod = MakeLoops<f::Fmod, 2, kInts | kFloats>();
 
 std::string_view Mode(const Value& mode) {
   return mode.IsNone() ? std::string_view() : std::string_view(mode.As<std::string>());
@@ -28,17 +19,17 @@ Status CheckMode(std::span<const Value> args) {
                   "found '{}'",
                   mode));
 }
-const LoopTable* ChooseMode(std::span<const Value> args) {
+LoopId ChooseMode(std::span<const Value> args) {
   std::string_view mode = Mode(args[2]);
-  return mode.empty() ? &kDiv : mode == "trunc" ? &kDivTrunc : &kDivFloor;
+  return mode.empty() ? LoopId::kDiv : mode == "trunc" ? LoopId::kDivTrunc : LoopId::kDivFloor;
 }
 Rule ChooseRule(std::span<const Value> args) {
   return Mode(args[2]).empty() ? Rule::kBinaryFloat : Rule::kBinary;
 }
 
-constexpr PointwiseRow Row(const char* schema, const LoopTable* loops, const char* in_place,
+constexpr PointwiseRow Row(const char* schema, LoopId loops, const char* in_place,
                            const char* out) {
-  bool is_true = loops == &kDiv;
+  bool is_true = loops == LoopId::kDiv;
   return {.schema = schema,
           .roles = "oo",
           .rule = is_true ? Rule::kBinaryFloat : Rule::kBinary,
@@ -60,12 +51,12 @@ constexpr PointwiseRow ModeRow(const char* schema, const char* out) {
 }
 
 const PointwiseRow kRows[] = {
-    Row("aten::div.Tensor(Tensor self, Tensor other) -> Tensor", &kDiv, "", "out"),
-    Row("aten::div.Scalar(Tensor self, Scalar other) -> Tensor", &kDiv, "", nullptr),
-    Row("aten::true_divide.Tensor(Tensor self, Tensor other) -> Tensor", &kDiv, "", "out"),
-    Row("aten::true_divide.Scalar(Tensor self, Scalar other) -> Tensor", &kDiv, "", nullptr),
-    Row("aten::divide.Tensor(Tensor self, Tensor other) -> Tensor", &kDiv, "", "out"),
-    Row("aten::divide.Scalar(Tensor self, Scalar other) -> Tensor", &kDiv, "", nullptr),
+    Row("aten::div.Tensor(Tensor self, Tensor other) -> Tensor", LoopId::kDiv, "", "out"),
+    Row("aten::div.Scalar(Tensor self, Scalar other) -> Tensor", LoopId::kDiv, "", nullptr),
+    Row("aten::true_divide.Tensor(Tensor self, Tensor other) -> Tensor", LoopId::kDiv, "", "out"),
+    Row("aten::true_divide.Scalar(Tensor self, Scalar other) -> Tensor", LoopId::kDiv, "", nullptr),
+    Row("aten::divide.Tensor(Tensor self, Tensor other) -> Tensor", LoopId::kDiv, "", "out"),
+    Row("aten::divide.Scalar(Tensor self, Scalar other) -> Tensor", LoopId::kDiv, "", nullptr),
     ModeRow("aten::div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor",
             "out_mode"),
     ModeRow("aten::div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor",
@@ -74,17 +65,18 @@ const PointwiseRow kRows[] = {
             "out_mode"),
     ModeRow("aten::divide.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor",
             nullptr),
-    Row("aten::floor_divide(Tensor self, Tensor other) -> Tensor", &kDivFloor,
+    Row("aten::floor_divide(Tensor self, Tensor other) -> Tensor", LoopId::kDivFloor,
         "floor_divide_.Tensor", "out"),
-    Row("aten::floor_divide.Scalar(Tensor self, Scalar other) -> Tensor", &kDivFloor, "", nullptr),
-    Row("aten::remainder.Tensor(Tensor self, Tensor other) -> Tensor", &kRemainder, "",
-        "Tensor_out"),
-    Row("aten::remainder.Scalar(Tensor self, Scalar other) -> Tensor", &kRemainder, "",
-        "Scalar_out"),
-    Row("aten::remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", &kRemainder, nullptr,
+    Row("aten::floor_divide.Scalar(Tensor self, Scalar other) -> Tensor", LoopId::kDivFloor, "",
         nullptr),
-    Row("aten::fmod.Tensor(Tensor self, Tensor other) -> Tensor", &kFmod, "", "Tensor_out"),
-    Row("aten::fmod.Scalar(Tensor self, Scalar other) -> Tensor", &kFmod, "", "Scalar_out"),
+    Row("aten::remainder.Tensor(Tensor self, Tensor other) -> Tensor", LoopId::kRemainder, "",
+        "Tensor_out"),
+    Row("aten::remainder.Scalar(Tensor self, Scalar other) -> Tensor", LoopId::kRemainder, "",
+        "Scalar_out"),
+    Row("aten::remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", LoopId::kRemainder,
+        nullptr, nullptr),
+    Row("aten::fmod.Tensor(Tensor self, Tensor other) -> Tensor", LoopId::kFmod, "", "Tensor_out"),
+    Row("aten::fmod.Scalar(Tensor self, Scalar other) -> Tensor", LoopId::kFmod, "", "Scalar_out"),
 };
 
 }  // namespace

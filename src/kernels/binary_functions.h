@@ -144,32 +144,17 @@ struct LogAddExp {
     return b.Select(equal_infinities, x, sum);
   }
 };
-// Floats and complex numbers by the library's pow; integers by squaring, where a negative exponent
-// gives what the exact inverse rounds to (0, except for 1 and -1).
 struct Pow {
   template <class B>
   static auto Apply(const B& b, typename B::V x, typename B::V y) {
-    if constexpr (B::kIsInt) {
-      return IntegerPow(b, x, y);
-    } else {
-      return b.Pow(x, y);
-    }
+    return b.Pow(x, y);
   }
+};
+// Param 0: the exponent.
+struct PowNumber {
   template <class B>
-  static typename B::V IntegerPow(const B& b, typename B::V x, typename B::V y) {
-    typename B::V one = b.Const(1);
-    if (y < 0) {
-      if (x == one) return one;
-      if (x == b.Sub(0, one)) return y % 2 == 0 ? one : x;
-      return 0;
-    }
-    typename B::V result = one;
-    while (y > 0) {
-      if (y & 1) result = b.Mul(result, x);
-      x = b.Mul(x, x);
-      y = static_cast<typename B::V>(y >> 1);
-    }
-    return result;
+  static auto Apply(const B& b, typename B::V x) {
+    return b.Pow(x, b.Param(0));
   }
 };
 struct PRelu {

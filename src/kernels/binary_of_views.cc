@@ -1,7 +1,6 @@
 // Binary functions of views of their arguments: diff (of neighbours), prelu (weight per channel).
 #include <fmt/format.h>
 
-#include "kernels/binary_functions.h"
 #include "kernels/pointwise.h"
 #include "kernels/pointwise_run.h"
 #include "kernels/reduce_dims.h"
@@ -9,12 +8,6 @@
 
 namespace palimpsest::kernels {
 namespace {
-
-namespace f = functions;
-
-constexpr LoopTable kSub = MakeLoops<f::SubScaled, 2, kInts | kFloats | kComplexes>();
-constexpr LoopTable kXor = MakeLoops<f::LogicalXor, 2, kBools, LoopTable::ResultType::kBool>();
-constexpr LoopTable kPRelu = MakeLoops<f::PRelu, 2, kFloats>();
 
 // The two views whose elements are combined.
 struct Pair {
@@ -59,7 +52,7 @@ Status DiffKernel(op::KernelCall& call) {
   Tensor x(pair.x, self.storage), y(pair.y, self.storage);
   PointwiseInput inputs[] = {{&x, {}}, {&y, {}}};
   Scalar alpha = Scalar::Int(1);
-  const LoopTable& loops = self.dtype == DType::kB8 ? kXor : kSub;
+  LoopId loops = self.dtype == DType::kB8 ? LoopId::kLogicalXor : LoopId::kSub;
   return RunPointwise(loops, self.dtype, call.results[0], inputs, {&alpha, 1});
 }
 
@@ -103,7 +96,7 @@ Status PReluKernel(op::KernelCall& call) {
   PAL_TRY(Pair pair, WithWeight(call.args));
   Tensor x(pair.x, call.args[0].tensor().storage), y(pair.y, call.args[1].tensor().storage);
   PointwiseInput inputs[] = {{&x, {}}, {&y, {}}};
-  return RunPointwise(kPRelu, x.dtype, call.results[0], inputs, {});
+  return RunPointwise(LoopId::kPRelu, x.dtype, call.results[0], inputs, {});
 }
 
 }  // namespace

@@ -20,15 +20,12 @@
 #include <complex>
 #include <cstdint>
 #include <limits>
+#include <numbers>
 #include <type_traits>
 
-namespace palimpsest::kernels {
+#include "kernels/loop_table.h"
 
-// What a row of elements shares.
-struct LoopContext {
-  const void* params = nullptr;  // numbers of the call in the type of the loop
-  bool* failed = nullptr;        // set where an integer is divided by zero
-};
+namespace palimpsest::kernels {
 
 template <typename T>
 struct RealPart {
@@ -39,7 +36,9 @@ struct RealPart<std::complex<P>> {
   using Type = P;
 };
 
-template <typename T>
+// Level: whose code this is (levels/level.h). Instances of two levels must not be one function for
+// the linker.
+template <typename T, class Level>
 class Number {
  public:
   using V = T;
@@ -182,13 +181,26 @@ class Number {
   V Asinh(V x) const { return std::asinh(x); }
   V Acosh(V x) const { return std::acosh(x); }
   V Atanh(V x) const { return std::atanh(x); }
-  V Pow(V x, V y) const { return std::pow(x, y); }
+  // Integers by squaring, where a negative exponent gives what the exact inverse rounds to (0,
+  // except for 1 and -1).
+  V Pow(V x, V y) const {
+    if constexpr (kIsInt) {
+      return IntegerPow(x, y);
+    } else {
+      return std::pow(x, y);
+    }
+  }
   // Real only.
   V Exp2(V x) const { return std::exp2(x); }
   V Expm1(V x) const { return std::expm1(x); }
   V Log2(V x) const { return std::log2(x); }
   V Log1p(V x) const { return std::log1p(x); }
   V Erf(V x) const { return std::erf(x); }
+  // x times the normal distribution's cumulative function.
+  V Gelu(V x) const {
+    constexpr double kRoot = std::numbers::sqrt2 / 2;
+    return Mul(Mul(x, Const(0.5)), Add(Const(1), Erf(Mul(x, Const(kRoot)))));
+  }
   V Erfc(V x) const { return std::erfc(x); }
   V Floor(V x) const { return std::floor(x); }
   V Ceil(V x) const { return std::ceil(x); }
@@ -201,6 +213,20 @@ class Number {
  private:
   static uint64_t Bits(T x) { return static_cast<uint64_t>(x); }
   static T Wrap(uint64_t bits) { return static_cast<T>(bits); }
+  V IntegerPow(V x, V y) const {
+    if (y < 0) {
+      if (x == 1) return 1;
+      if (x == static_cast<T>(-1)) return y % 2 == 0 ? T{1} : x;
+      return 0;
+    }
+    V result = 1;
+    while (y > 0) {
+      if (y & 1) result = Mul(result, x);
+      x = Mul(x, x);
+      y = static_cast<T>(y >> 1);
+    }
+    return result;
+  }
   V Fail() const {
     *context_.failed = true;
     return 0;

@@ -44,7 +44,8 @@ class RowCall {
       : row_(row),
         args_(args),
         rule_(row.choose_rule != nullptr ? row.choose_rule(args) : row.rule),
-        loops_(row.choose != nullptr ? row.choose(args) : row.loops) {
+        id_(row.choose != nullptr ? row.choose(args) : row.loops),
+        loops_(&FindLoops(id_)) {
     if (form == Form::kOut) output_ = &args.back().tensor();
     if (form == Form::kInPlace) output_ = &args[0].tensor();
     config_ = ConfigOf(rule_, output_);
@@ -61,7 +62,7 @@ class RowCall {
   void IgnoreOverlap() { config_.check_overlap = false; }
   // The type that the loops compute in.
   Result<DType> Common();
-  const LoopTable& loops() const { return *loops_; }
+  LoopId loops() const { return id_; }
   std::span<const PointwiseInput> inputs() const { return {inputs_.data(), num_inputs_}; }
   SmallVector<Scalar, 4> Params(DType common) const;
 
@@ -85,6 +86,7 @@ class RowCall {
   const PointwiseRow& row_;
   std::span<const Value> args_;
   Rule rule_;
+  LoopId id_;
   const LoopTable* loops_;
   const Tensor* output_ = nullptr;
   bool in_place_ = false;

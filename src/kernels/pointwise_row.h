@@ -1,7 +1,7 @@
 // A point-wise operator is one row of a table; RegisterRows makes all its forms of it.
 //
 //   {.schema = "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
-//    .roles = "oop", .rule = Rule::kBinary, .loops = &kAdd, .in_place = "", .out = "out",
+//    .roles = "oop", .rule = Rule::kBinary, .loops = LoopId::kAdd, .in_place = "", .out = "out",
 //    .after = CheckAlpha}
 //
 // registers add.Tensor, add_.Tensor and add.out. Their meta functions ask the iterator, with the
@@ -38,7 +38,7 @@ struct PointwiseRow {
   // that takes part in promotion only and is a parameter of the loop, 'p' a parameter, '-' neither.
   const char* roles;
   Rule rule;
-  const LoopTable* loops = nullptr;
+  LoopId loops = LoopId::kNone;
   bool type_only_int = false;  // an implied integer takes part in promotion (square)
   NewLayout new_layout = NewLayout::kRule;
   Result<Dims> (*strides)(const Tensor& self) = nullptr;  // for layouts with a rule of their own
@@ -49,7 +49,7 @@ struct PointwiseRow {
   Status (*before)(std::span<const Value> args) = nullptr;
   Status (*after)(std::span<const Value> args, DType common) = nullptr;
   // Where the loops or the rule hang on the arguments (gelu's approximate, div's rounding_mode).
-  const LoopTable* (*choose)(std::span<const Value> args) = nullptr;
+  LoopId (*choose)(std::span<const Value> args) = nullptr;
   Rule (*choose_rule)(std::span<const Value> args) = nullptr;
   // The value of an absent parameter; null: absent parameters are left out.
   Scalar (*absent)(int param, DType common) = nullptr;

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "kernels/pointwise_loop.h"
+#include "kernels/loop_table.h"
 #include "palimpsest/result.h"
 #include "palimpsest/scalar.h"
 #include "palimpsest/tensor.h"
@@ -19,7 +19,7 @@ struct PointwiseInput {
 // out = f(inputs...), computed in the type `common`. The shape is out's; inputs are broadcast to
 // it. Element i of every input is read before element i of `out` is written, and no other: `out`
 // may lie exactly on an input. Error kRuntime where an integer is divided by zero.
-Status RunPointwise(const LoopTable& loops, DType common, const Tensor& out,
+Status RunPointwise(LoopId function, DType common, const Tensor& out,
                     std::span<const PointwiseInput> inputs, std::span<const Scalar> params);
 
 }  // namespace palimpsest::kernels

@@ -1,26 +1,12 @@
 // Operators of three operands, and masked_fill.
 #include <fmt/format.h>
 
-#include "kernels/binary_functions.h"
 #include "kernels/copy_cast.h"
 #include "kernels/pointwise.h"
 #include "kernels/pointwise_row.h"
 
 namespace palimpsest::kernels {
 namespace {
-
-namespace f = functions;
-constexpr auto kSame = LoopTable::ResultType::kSame;
-
-constexpr LoopTable kWhere = MakeLoops<f::Where, 3, kAllKinds, kSame, true>();
-constexpr LoopTable kMaskedFill = MakeLoops<f::MaskedFill, 2, kAllKinds, kSame, true>();
-constexpr LoopTable kAddCMul = MakeLoops<f::AddCMul, 3, kInts | kFloats | kComplexes>();
-constexpr LoopTable kAddCDiv = MakeLoops<f::AddCDiv, 3, kFloats | kComplexes>();
-constexpr LoopTable kLerp = MakeLoops<f::Lerp, 3, kFloats | kComplexes>();
-constexpr LoopTable kLerpNumber = MakeLoops<f::LerpNumber, 2, kFloats | kComplexes>();
-constexpr LoopTable kClampTensors = MakeLoops<f::ClampTensors, 3, kInts | kFloats>();
-constexpr LoopTable kMaximum = MakeLoops<f::Maximum, 2, kReals>();
-constexpr LoopTable kMinimum = MakeLoops<f::Minimum, 2, kReals>();
 
 Status CheckCondition(std::span<const Value> args) {
   DType dtype = args[0].tensor().dtype;
@@ -74,9 +60,9 @@ Status RefuseIntegerDivision(std::span<const Value> args) {
                  "Integer division with addcdiv is no longer supported: convert tensor1 or tensor2 "
                  "to a floating type");
 }
-const LoopTable* ChooseBounds(std::span<const Value> args) {
-  if (args[2].IsNone()) return &kMaximum;
-  return args[1].IsNone() ? &kMinimum : &kClampTensors;
+LoopId ChooseBounds(std::span<const Value> args) {
+  if (args[2].IsNone()) return LoopId::kMaximum;
+  return args[1].IsNone() ? LoopId::kMinimum : LoopId::kClampTensors;
 }
 Status RefuseNoBounds(std::span<const Value> args) {
   if (!args[1].IsNone() || !args[2].IsNone()) return {};
@@ -87,7 +73,7 @@ constexpr PointwiseRow WhereRow(const char* schema, const char* out) {
   return {.schema = schema,
           .roles = "ooo",
           .rule = Rule::kWhere,
-          .loops = &kWhere,
+          .loops = LoopId::kWhere,
           .out = out,
           .before = CheckCondition,
           .after = NumbersFit};
@@ -104,7 +90,7 @@ const PointwiseRow kRows[] = {
                "Tensor",
      .roles = "ooop",
      .rule = Rule::kBinary,
-     .loops = &kAddCMul,
+     .loops = LoopId::kAddCMul,
      .in_place = "",
      .out = "out",
      .after = ValueFits},
@@ -112,21 +98,21 @@ const PointwiseRow kRows[] = {
                "Tensor",
      .roles = "ooop",
      .rule = Rule::kBinary,
-     .loops = &kAddCDiv,
+     .loops = LoopId::kAddCDiv,
      .in_place = "",
      .out = "out",
      .before = RefuseIntegerDivision},
     {.schema = "aten::lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor",
      .roles = "oop",
      .rule = Rule::kLerp,
-     .loops = &kLerpNumber,
+     .loops = LoopId::kLerpNumber,
      .in_place = "",
      .out = "Scalar_out",
      .before = SameEndTypes},
     {.schema = "aten::lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor",
      .roles = "ooo",
      .rule = Rule::kLerp,
-     .loops = &kLerp,
+     .loops = LoopId::kLerp,
      .in_place = "",
      .out = "Tensor_out",
      .before = SameThreeTypes,
@@ -196,7 +182,7 @@ Status RunMaskedFill(std::span<const Value> args, const Tensor& out) {
   Scalar value = args[2].IsTensor() ? LoadNumber(args[2].tensor().dtype, args[2].tensor().data())
                                     : args[2].ToScalar();
   PointwiseInput inputs[] = {{&args[1].tensor(), {}}, {&self, {}}};
-  return RunPointwise(kMaskedFill, self.dtype, out, inputs, {&value, 1});
+  return RunPointwise(LoopId::kMaskedFill, self.dtype, out, inputs, {&value, 1});
 }
 
 Status RegisterMaskedFill(op::OpTable& table, const char* overload, const char* type) {

@@ -7,56 +7,18 @@
 #include "kernels/copy_cast.h"
 #include "kernels/pointwise.h"
 #include "kernels/pointwise_row.h"
-#include "kernels/unary_functions.h"
 
 namespace palimpsest::kernels {
 namespace {
-
-namespace f = functions;
-constexpr auto kBool = LoopTable::ResultType::kBool;
-
-constexpr LoopTable kIdentityTable = MakeLoops<f::Identity, 1, kInts>();
-
-// Integers are whole already.
-template <class F>
-constexpr LoopTable MakeRounding() {
-  LoopTable table = MakeLoops<F, 1, kFloats>();
-  for (int i = 0; i < kNumDTypes; ++i) {
-    if (kIdentityTable.rows[i] != nullptr) table.rows[i] = kIdentityTable.rows[i];
-  }
-  return table;
-}
-
-constexpr LoopTable kNeg = MakeLoops<f::Neg, 1, kInts | kFloats | kComplexes>();
-constexpr LoopTable kAbs =
-    MakeLoops<f::Abs, 1, kInts | kFloats | kComplexes, LoopTable::ResultType::kReal>();
-constexpr LoopTable kBitNot = MakeLoops<f::BitNot, 1, kBools | kInts>();
-constexpr LoopTable kLogicalNot = MakeLoops<f::LogicalNot, 1, kAllKinds, kBool>();
-constexpr LoopTable kSign = MakeLoops<f::Sign, 1, kReals>();
-constexpr LoopTable kSquare = MakeLoops<f::Square, 1, kInts | kFloats | kComplexes>();
-constexpr LoopTable kRelu = MakeLoops<f::Relu, 1, kInts | kFloats>();
-constexpr LoopTable kIsNan = MakeLoops<f::IsNan, 1, kAllKinds, kBool>();
-constexpr LoopTable kIsInf = MakeLoops<f::IsInf, 1, kReals, kBool>();
-constexpr LoopTable kIsFinite = MakeLoops<f::IsFinite, 1, kReals, kBool>();
-constexpr LoopTable kFloor = MakeRounding<f::Floor>();
-constexpr LoopTable kCeil = MakeRounding<f::Ceil>();
-constexpr LoopTable kTrunc = MakeRounding<f::Trunc>();
-constexpr LoopTable kRound = MakeRounding<f::Round>();
-constexpr LoopTable kRoundDecimals = MakeLoops<f::RoundDecimals, 1, kFloats>();
-constexpr LoopTable kFrac = MakeLoops<f::Frac, 1, kFloats>();
-constexpr LoopTable kNanToNum = MakeLoops<f::NanToNum, 1, kReals>();
-constexpr LoopTable kClamp = MakeLoops<f::Clamp, 1, kInts | kFloats>();
-constexpr LoopTable kClampMin = MakeLoops<f::ClampMin, 1, kInts | kFloats>();
-constexpr LoopTable kClampMax = MakeLoops<f::ClampMax, 1, kInts | kFloats>();
 
 Status RefuseBool(std::span<const Value> args) {
   if (args[0].tensor().dtype != DType::kB8) return {};
   return Refused("unsupported_dtype", "the operation is not defined for bool tensors");
 }
 
-const LoopTable* ChooseClamp(std::span<const Value> args) {
-  if (args[2].IsNone()) return &kClampMin;
-  return args[1].IsNone() ? &kClampMax : &kClamp;
+LoopId ChooseClamp(std::span<const Value> args) {
+  if (args[2].IsNone()) return LoopId::kClampMin;
+  return args[1].IsNone() ? LoopId::kClampMax : LoopId::kClamp;
 }
 Status RefuseNoBounds(std::span<const Value> args) {
   if (!args[1].IsNone() || !args[2].IsNone()) return {};
@@ -116,132 +78,132 @@ const PointwiseRow kRows[] = {
     {.schema = "aten::neg(Tensor self) -> Tensor",
      .roles = "o",
      .rule = Rule::kUnary,
-     .loops = &kNeg,
+     .loops = LoopId::kNeg,
      .in_place = "",
      .out = "out",
      .before = RefuseBool},
     {.schema = "aten::negative(Tensor self) -> Tensor",
      .roles = "o",
      .rule = Rule::kUnary,
-     .loops = &kNeg,
+     .loops = LoopId::kNeg,
      .in_place = "",
      .out = "out",
      .before = RefuseBool},
     {.schema = "aten::abs(Tensor self) -> Tensor",
      .roles = "o",
      .rule = Rule::kUnary,
-     .loops = &kAbs,
+     .loops = LoopId::kAbs,
      .in_place = "",
      .out = "out"},
     {.schema = "aten::absolute(Tensor self) -> Tensor",
      .roles = "o",
      .rule = Rule::kUnary,
-     .loops = &kAbs,
+     .loops = LoopId::kAbs,
      .in_place = "",
      .out = "out"},
     {.schema = "aten::bitwise_not(Tensor self) -> Tensor",
      .roles = "o",
      .rule = Rule::kUnary,
-     .loops = &kBitNot,
+     .loops = LoopId::kBitNot,
      .in_place = "",
      .out = "out"},
     {.schema = "aten::logical_not(Tensor self) -> Tensor",
      .roles = "o",
      .rule = Rule::kLogicalNot,
-     .loops = &kLogicalNot,
+     .loops = LoopId::kLogicalNot,
      .in_place = "",
      .out = "out"},
     {.schema = "aten::sign(Tensor self) -> Tensor",
      .roles = "o",
      .rule = Rule::kUnary,
-     .loops = &kSign,
+     .loops = LoopId::kSign,
      .in_place = "",
      .out = "out"},
     {.schema = "aten::sgn(Tensor self) -> Tensor",
      .roles = "o",
      .rule = Rule::kUnary,
-     .loops = &kSign,
+     .loops = LoopId::kSign,
      .in_place = "",
      .out = "out",
      .refuses_complex = false},
     {.schema = "aten::relu(Tensor self) -> Tensor",
      .roles = "o",
      .rule = Rule::kUnary,
-     .loops = &kRelu,
+     .loops = LoopId::kRelu,
      .in_place = "",
      .before = RefuseBool},
     // As pow(self, 2): the number takes part in promotion, the square of a bool is an i64.
     {.schema = "aten::square(Tensor self) -> Tensor",
      .roles = "o",
      .rule = Rule::kBinary,
-     .loops = &kSquare,
+     .loops = LoopId::kSquare,
      .type_only_int = true,
      .in_place = "",
      .out = "out"},
     {.schema = "aten::isnan(Tensor self) -> Tensor",
      .roles = "o",
      .rule = Rule::kLogicalNot,
-     .loops = &kIsNan,
+     .loops = LoopId::kIsNan,
      .refuses_complex = false},
     {.schema = "aten::isinf(Tensor self) -> Tensor",
      .roles = "o",
      .rule = Rule::kLogicalNot,
-     .loops = &kIsInf,
+     .loops = LoopId::kIsInf,
      .strides = IsInfStrides,
      .refuses_complex = false},
     {.schema = "aten::isfinite(Tensor self) -> Tensor",
      .roles = "o",
      .rule = Rule::kLogicalNot,
-     .loops = &kIsFinite,
+     .loops = LoopId::kIsFinite,
      .strides = IsFiniteStrides,
      .refuses_complex = false},
     {.schema = "aten::floor(Tensor self) -> Tensor",
      .roles = "o",
      .rule = Rule::kUnary,
-     .loops = &kFloor,
+     .loops = LoopId::kFloor,
      .in_place = "",
      .out = "out"},
     {.schema = "aten::ceil(Tensor self) -> Tensor",
      .roles = "o",
      .rule = Rule::kUnary,
-     .loops = &kCeil,
+     .loops = LoopId::kCeil,
      .in_place = "",
      .out = "out"},
     {.schema = "aten::trunc(Tensor self) -> Tensor",
      .roles = "o",
      .rule = Rule::kUnary,
-     .loops = &kTrunc,
+     .loops = LoopId::kTrunc,
      .in_place = "",
      .out = "out"},
     {.schema = "aten::fix(Tensor self) -> Tensor",
      .roles = "o",
      .rule = Rule::kUnary,
-     .loops = &kTrunc,
+     .loops = LoopId::kTrunc,
      .in_place = "",
      .out = "out"},
     {.schema = "aten::round(Tensor self) -> Tensor",
      .roles = "o",
      .rule = Rule::kUnary,
-     .loops = &kRound,
+     .loops = LoopId::kRound,
      .in_place = "",
      .out = "out"},
     {.schema = "aten::round.decimals(Tensor self, *, int decimals) -> Tensor",
      .roles = "op",
      .rule = Rule::kUnary,
-     .loops = &kRoundDecimals,
+     .loops = LoopId::kRoundDecimals,
      .in_place = "",
      .out = "decimals_out"},
     {.schema = "aten::frac(Tensor self) -> Tensor",
      .roles = "o",
      .rule = Rule::kUnary,
-     .loops = &kFrac,
+     .loops = LoopId::kFrac,
      .in_place = "",
      .out = "out"},
     {.schema = "aten::nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? "
                "neginf=None) -> Tensor",
      .roles = "oppp",
      .rule = Rule::kUnary,
-     .loops = &kNanToNum,
+     .loops = LoopId::kNanToNum,
      .new_layout = NewLayout::kPreserve,
      .in_place = "",
      .out = "out",
@@ -266,21 +228,21 @@ const PointwiseRow kRows[] = {
     {.schema = "aten::clamp_min(Tensor self, Scalar min) -> Tensor",
      .roles = "on",
      .rule = Rule::kBinary,
-     .loops = &kClampMin,
+     .loops = LoopId::kClampMin,
      .in_place = "",
      .out = "out",
      .after = BoundsFit},
     {.schema = "aten::clamp_max(Tensor self, Scalar max) -> Tensor",
      .roles = "on",
      .rule = Rule::kBinary,
-     .loops = &kClampMax,
+     .loops = LoopId::kClampMax,
      .in_place = "",
      .out = "out",
      .after = BoundsFit},
     {.schema = "aten::hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor",
      .roles = "opp",
      .rule = Rule::kUnary,
-     .loops = &kClamp,
+     .loops = LoopId::kClamp,
      .new_layout = NewLayout::kPreserve,
      .in_place = "",
      .out = "out",

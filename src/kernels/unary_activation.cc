@@ -4,35 +4,15 @@
 #include "kernels/copy_cast.h"
 #include "kernels/pointwise.h"
 #include "kernels/pointwise_row.h"
-#include "kernels/unary_functions.h"
 
 namespace palimpsest::kernels {
 namespace {
 
-namespace f = functions;
-
-constexpr LoopTable kGeluErf = MakeLoops<f::GeluErf, 1, kFloats>();
-constexpr LoopTable kGeluTanh = MakeLoops<f::GeluTanh, 1, kFloats>();
-constexpr LoopTable kSilu = MakeLoops<f::Silu, 1, kFloats>();
-constexpr LoopTable kMish = MakeLoops<f::Mish, 1, kFloats>();
-constexpr LoopTable kElu = MakeLoops<f::Elu, 1, kFloats>();
-constexpr LoopTable kSelu = MakeLoops<f::Selu, 1, kFloats>();
-constexpr LoopTable kCelu = MakeLoops<f::Celu, 1, kFloats>();
-constexpr LoopTable kRelu6 = MakeLoops<f::Relu6, 1, kInts | kFloats>();
-constexpr LoopTable kHardSigmoid = MakeLoops<f::HardSigmoid, 1, kFloats>();
-constexpr LoopTable kHardSwish = MakeLoops<f::HardSwish, 1, kFloats>();
-constexpr LoopTable kLeakyRelu = MakeLoops<f::LeakyRelu, 1, kFloats>();
-constexpr LoopTable kSoftplus = MakeLoops<f::Softplus, 1, kFloats>();
-constexpr LoopTable kLogSigmoid = MakeLoops<f::LogSigmoid, 1, kFloats>();
-constexpr LoopTable kHardShrink = MakeLoops<f::HardShrink, 1, kFloats>();
-constexpr LoopTable kSoftShrink = MakeLoops<f::SoftShrink, 1, kFloats>();
-constexpr LoopTable kThreshold = MakeLoops<f::Threshold, 1, kInts | kFloats>();
-
 bool IsTanh(const Value& approximate) {
   return approximate.Is<std::string>() && approximate.As<std::string>() == "tanh";
 }
-const LoopTable* ChooseGelu(std::span<const Value> args) {
-  return IsTanh(args[1]) ? &kGeluTanh : &kGeluErf;
+LoopId ChooseGelu(std::span<const Value> args) {
+  return IsTanh(args[1]) ? LoopId::kGeluTanh : LoopId::kGeluErf;
 }
 Status CheckApproximate(std::span<const Value> args) {
   if (IsTanh(args[1]) || args[1].As<std::string>() == "none") return {};
@@ -66,83 +46,83 @@ const PointwiseRow kRows[] = {
     {.schema = "aten::silu(Tensor self) -> Tensor",
      .roles = "o",
      .rule = Rule::kUnary,
-     .loops = &kSilu,
+     .loops = LoopId::kSilu,
      .in_place = "",
      .out = "out",
      .refuses_complex = false},
     {.schema = "aten::mish(Tensor self) -> Tensor",
      .roles = "o",
      .rule = Rule::kUnary,
-     .loops = &kMish,
+     .loops = LoopId::kMish,
      .in_place = "",
      .out = "out"},
     {.schema = "aten::elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> "
                "Tensor",
      .roles = "oppp",
      .rule = Rule::kUnary,
-     .loops = &kElu,
+     .loops = LoopId::kElu,
      .in_place = "",
      .out = "out"},
     {.schema = "aten::selu(Tensor self) -> Tensor",
      .roles = "o",
      .rule = Rule::kUnary,
-     .loops = &kSelu,
+     .loops = LoopId::kSelu,
      .in_place = ""},
     {.schema = "aten::celu(Tensor self, Scalar alpha=1.0) -> Tensor",
      .roles = "op",
      .rule = Rule::kUnary,
-     .loops = &kCelu,
+     .loops = LoopId::kCelu,
      .in_place = "",
      .before = RefuseZeroAlpha},
     {.schema = "aten::relu6(Tensor self) -> Tensor",
      .roles = "o",
      .rule = Rule::kUnary,
-     .loops = &kRelu6,
+     .loops = LoopId::kRelu6,
      .new_layout = NewLayout::kPreserve,
      .in_place = ""},
     {.schema = "aten::hardsigmoid(Tensor self) -> Tensor",
      .roles = "o",
      .rule = Rule::kUnary,
-     .loops = &kHardSigmoid,
+     .loops = LoopId::kHardSigmoid,
      .in_place = "",
      .out = "out"},
     {.schema = "aten::hardswish(Tensor self) -> Tensor",
      .roles = "o",
      .rule = Rule::kUnary,
-     .loops = &kHardSwish,
+     .loops = LoopId::kHardSwish,
      .in_place = "",
      .out = "out"},
     {.schema = "aten::leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor",
      .roles = "op",
      .rule = Rule::kUnary,
-     .loops = &kLeakyRelu,
+     .loops = LoopId::kLeakyRelu,
      .in_place = "",
      .out = "out"},
     {.schema = "aten::softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor",
      .roles = "opp",
      .rule = Rule::kUnary,
-     .loops = &kSoftplus,
+     .loops = LoopId::kSoftplus,
      .out = "out"},
     {.schema = "aten::log_sigmoid(Tensor self) -> Tensor",
      .roles = "o",
      .rule = Rule::kUnary,
-     .loops = &kLogSigmoid,
+     .loops = LoopId::kLogSigmoid,
      .new_layout = NewLayout::kContiguous},
     {.schema = "aten::hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor",
      .roles = "op",
      .rule = Rule::kUnary,
-     .loops = &kHardShrink,
+     .loops = LoopId::kHardShrink,
      .out = "out"},
     {.schema = "aten::softshrink(Tensor self, Scalar lambd=0.5) -> Tensor",
      .roles = "op",
      .rule = Rule::kUnary,
-     .loops = &kSoftShrink,
+     .loops = LoopId::kSoftShrink,
      .out = "out",
      .before = RefuseNegativeLambda},
     {.schema = "aten::threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor",
      .roles = "opp",
      .rule = Rule::kUnary,
-     .loops = &kThreshold,
+     .loops = LoopId::kThreshold,
      .in_place = "",
      .out = "out",
      .after = NumbersFit,

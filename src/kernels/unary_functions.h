@@ -284,8 +284,7 @@ struct Sigmoid {
 struct GeluErf {
   template <class B>
   static auto Apply(const B& b, typename B::V x) {
-    auto erf = b.Erf(b.Mul(x, b.Const(std::numbers::sqrt2 / 2)));
-    return b.Mul(b.Mul(x, b.Const(0.5)), b.Add(b.Const(1), erf));
+    return b.Gelu(x);
   }
 };
 struct GeluTanh {
