@@ -4,6 +4,7 @@
 #   make test             all tests that need neither Python nor PyTorch
 #   make demo             runs a decode step that PyTorch exported
 #   make test-live        compares with PyTorch 2.13 (installs it into .venv)
+#   make bench-scale      prints how compile time grows with the program
 #   make check            layers, formatting, links and snippets of the documents
 PRESET ?= release
 DIR := $(if $(filter release,$(PRESET)),build,build-$(PRESET))
@@ -11,7 +12,7 @@ CXX_19 := $(shell command -v clang++-19)
 # How many tests at once.
 JOBS ?= $(shell nproc)
 
-.PHONY: build test demo test-live check format clean
+.PHONY: build test demo test-live bench-scale check format clean
 
 build:
 	@scripts/install_packages.sh
@@ -31,6 +32,9 @@ demo: build
 test-live: build
 	@scripts/install_packages.sh --live
 	@tests/live/run.sh $(DIR)/bin
+
+bench-scale: build
+	@$(DIR)/bin/bench_scale
 
 check:
 	@scripts/install_packages.sh --format

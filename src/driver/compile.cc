@@ -68,7 +68,8 @@ std::vector<bool> WrittenStorages(const ir::Graph& functional, const CallSignatu
 Explanation Numbers(const Program::Impl& program, const Specialised& s) {
   Explanation e;
   std::vector<std::string> names;
-  for (size_t i = 0; i < program.program.num_inputs(); ++i) names.push_back(program.input_name(i));
+  for (size_t i = 0, n = program.program.num_inputs(); i < n; ++i)
+    names.push_back(program.input_name(i));
   e.signature = Describe(s.signature, names);
   e.copied_bytes = s.plan.copied_bytes;
   e.program_copied_bytes = s.plan.program_copied_bytes;

@@ -26,7 +26,7 @@ SymBindings DefaultBindings(const ir::Graph& graph) {
       bindings[name] = {SymNumber::Kind::kInt, value, 0};
     }
   };
-  for (size_t i = 0; i < graph.num_inputs(); ++i) {
+  for (size_t i = 0, n = graph.num_inputs(); i < n; ++i) {
     const ir::Type& type = graph.nodes[i].type;
     bind(type.sym);
     for (const SymInt& size : type.tensor.sizes) bind(size);

@@ -110,7 +110,7 @@ Result<Session> Program::Interpret() const { return driver::NewSession(impl_, nu
 
 std::vector<InputInfo> Program::Inputs() const {
   std::vector<InputInfo> infos;
-  for (size_t i = 0; i < impl_->program.num_inputs(); ++i) {
+  for (size_t i = 0, n = impl_->program.num_inputs(); i < n; ++i) {
     const ir::InputSpec& spec = impl_->input_spec(i);
     InputInfo info;
     info.name = impl_->input_name(i);

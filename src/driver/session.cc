@@ -128,7 +128,7 @@ Result<Session> NewSession(std::shared_ptr<const Program::Impl> program,
   session->program = program;
   session->executable = std::move(executable);
   session->generator = std::make_shared<op::Generator>();
-  for (size_t i = 0; i < program->program.num_inputs(); ++i) {
+  for (size_t i = 0, n = program->program.num_inputs(); i < n; ++i) {
     if (program->is_user(i)) {
       session->state.emplace_back();
       continue;

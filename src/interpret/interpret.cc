@@ -167,6 +167,7 @@ Status Walker::WriteBack() {
     Tensor produced;            // as the graph made it
   };
   std::vector<Pending> pending;
+  const std::set<const Storage*> of_inputs = InputStorages();
   for (const ir::WriteBack& write : graph_.write_backs) {
     Value input = Resolve(write.input), value = Resolve(write.value);
     if (!input.IsTensor() || !value.IsTensor()) {
@@ -174,7 +175,7 @@ Status Walker::WriteBack() {
     }
     PAL_TRY(View view, WriteBackView(input.tensor(), value.tensor().view()));
     Pending p{Tensor(view, input.tensor().storage), value.tensor(), value.tensor()};
-    if (IsInputStorage(p.produced)) {
+    if (of_inputs.contains(p.produced.storage.get())) {
       PAL_TRY(p.value, CopyWithStrides(p.produced, *shared_));
       p.produced.storage = nullptr;
     }
@@ -187,12 +188,13 @@ Status Walker::WriteBack() {
   return {};
 }
 
-bool Walker::IsInputStorage(const Tensor& t) const {
-  for (size_t i = 0; i < graph_.num_inputs(); ++i) {
+std::set<const Storage*> Walker::InputStorages() const {
+  std::set<const Storage*> storages;
+  for (size_t i = 0, n = graph_.num_inputs(); i < n; ++i) {
     const Value& input = trace_.values[i];
-    if (input.IsTensor() && input.tensor().storage == t.storage) return true;
+    if (input.IsTensor()) storages.insert(input.tensor().storage.get());
   }
-  return false;
+  return storages;
 }
 
 // Note [Outputs of written inputs]. The value of a write-back ends in the input: an output that is
@@ -234,7 +236,7 @@ void Walker::FindLastUses() {
   auto keep = [&](ir::NodeId id) { last[static_cast<size_t>(id.index)] = -1; };
   for (const ir::Argument& a : graph_.outputs) ForEachNode(a, keep);
   for (const ir::WriteBack& w : graph_.write_backs) keep(w.value);
-  for (size_t i = 0; i < graph_.num_inputs(); ++i) last[i] = -1;
+  for (size_t i = 0, n = graph_.num_inputs(); i < n; ++i) last[i] = -1;
   dies_after_.resize(graph_.nodes.size());
   for (size_t i = 0; i < last.size(); ++i) {
     if (last[i] >= 0) dies_after_[static_cast<size_t>(last[i])].push_back(static_cast<int32_t>(i));

@@ -7,6 +7,7 @@
 // there.
 #pragma once
 
+#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -50,7 +51,7 @@ class Walker {
   Result<Value> RunCall(size_t i);
   Result<Value> GetItem(const ir::Node& node);
   Status WriteBack();
-  bool IsInputStorage(const Tensor& t) const;
+  std::set<const Storage*> InputStorages() const;
   void RepointOutputs(const Tensor& value, const Tensor& destination);
   void NoteRelayouts(std::span<const Value> inputs);
   void FindLastUses();

@@ -189,9 +189,10 @@ struct Printer {
 
   void Body(const Graph& graph, const std::string& indent) {
     int place = -1;
-    for (size_t i = graph.num_inputs(); i < graph.nodes.size(); ++i) {
+    const size_t start = graph.num_inputs();
+    for (size_t i = start; i < graph.nodes.size(); ++i) {
       const Node& node = graph.nodes[i];
-      bool first = i == graph.num_inputs();
+      bool first = i == start;
       if (options.places && !SamePlace(graph, node.place, place)) {
         Place(graph, node.place, indent, first);
       }
@@ -212,7 +213,7 @@ struct Printer {
 
   void Function(const Graph& graph, const std::string& indent) {
     out += indent + "def forward(self";
-    for (size_t i = 0; i < graph.num_inputs(); ++i) {
+    for (size_t i = 0, n = graph.num_inputs(); i < n; ++i) {
       out += ", " + NameAndType(graph.nodes[i], options.strides);
     }
     out += "):\n";

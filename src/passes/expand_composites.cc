@@ -373,7 +373,7 @@ Status Expander::Subgraphs(ir::Graph& graph) {
 
 Status Expander::Process() {
   FindReached();
-  for (size_t i = 0; i < rewriter.source().num_inputs(); ++i) rewriter.Keep(i);
+  for (size_t i = 0, n = rewriter.source().num_inputs(); i < n; ++i) rewriter.Keep(i);
   PAL_TRY(ProcessNodes());
   emit().SetOrigin(-1, 0);
   return WriteBacks();

@@ -76,7 +76,7 @@ class Building {
     for (const ir::WriteBack& w : graph_.write_backs) {
       ForEachTensor(ValueOf(w.input), [&](const Tensor& t) { written[t.storage.get()] = true; });
     }
-    for (size_t i = 0; i < graph_.num_inputs(); ++i) {
+    for (size_t i = 0, n = graph_.num_inputs(); i < n; ++i) {
       ForEachTensor(trace_.values[i], [&](const Tensor& t) {
         if (IsKnown(t)) return;
         const int version = builder_.AddInput(t.storage->bytes(), written.contains(t.storage.get()),

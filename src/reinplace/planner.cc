@@ -13,6 +13,10 @@ constexpr int kMaxProbes = 64;         // runs that are looked up to find where 
 constexpr size_t kMaxCandidates = 12;  // per choice
 constexpr int kMaxFamilyBuffers = 8;   // the newest buffers of a family are tried
 constexpr int kAttemptsPerNode = 300;  // scripts of choices tried for one node
+// All attempts together, so that a very large graph is planned in linear time; when they are used
+// up, a node gets few.
+constexpr int64_t kAttempts = 30000, kAttemptsForEachNode = 8;
+constexpr int kFewAttempts = 6;
 
 std::vector<Interval> AbsoluteIntervals(const Pieces& pieces, int64_t low) {
   std::vector<Interval> result;
@@ -107,7 +111,10 @@ void Choices::Play(std::vector<int> script) {
   next_ = 0;
 }
 
-Planner::Planner(const FlowGraph& flow) : flow_(flow), machine_(flow) {
+Planner::Planner(const FlowGraph& flow)
+    : flow_(flow),
+      machine_(flow),
+      attempts_left_(kAttempts + kAttemptsForEachNode * static_cast<int64_t>(flow.nodes.size())) {
   auto index = [](const Content& content, int64_t low) {
     std::map<int64_t, Piece> by_number;
     for (const Piece& p : content.pieces) {
@@ -132,7 +139,8 @@ bool Planner::Best(const std::function<bool()>& attempt) {
   int64_t best_cost = 0;
   choices_.Play({});
   limit_ = INT64_MAX;
-  for (int tries = 0; tries < kAttemptsPerNode; ++tries) {
+  for (int tries = 0; tries < (attempts_left_ > 0 ? kAttemptsPerNode : kFewAttempts); ++tries) {
+    --attempts_left_;
     choices_.Restart();
     debt_ = 0;
     const bool ok = attempt();

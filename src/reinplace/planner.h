@@ -49,6 +49,9 @@ class Planner {
   bool RunFunctional();
 
   void set_debt_weight(int64_t weight) { debt_weight_ = weight; }
+  // Attempts that are left of the budget: a number of tries, not of seconds, so that the result
+  // does not hang on the machine.
+  bool is_hurried() const { return attempts_left_ <= 0; }
   int64_t cost() const { return machine_.cost(); }
   Machine& machine() { return machine_; }
   const FlowGraph& flow() const { return flow_; }
@@ -137,6 +140,7 @@ class Planner {
   bool IsWantedPlace(const FlowResult& result, const Destination& d) const;
   const FlowGraph& flow_;
   Machine machine_;
+  int64_t attempts_left_;
   Choices choices_;
   Mode mode_ = Mode::kBest;
   int64_t limit_ = 0;  // an attempt that costs this much is given up

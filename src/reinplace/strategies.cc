@@ -79,7 +79,7 @@ bool Planner::RunReordered() {
     size_t looked = 0;
     bool done = false;
     for (int i : ready) {
-      if (looked++ == kMaxReady) break;
+      if (looked++ == (is_hurried() ? 2 : kMaxReady)) break;
       const bool ok = PlanNode(i);
       const int64_t cost = machine_.cost();
       if (ok && cost == floor) {

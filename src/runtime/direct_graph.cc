@@ -24,13 +24,41 @@ struct Shown {
   View view;
 };
 
+// The nodes of one buffer. Found by where they begin, so that a buffer of many parts costs no more.
+struct BufferNodes {
+  std::optional<Shown> root;  // what first showed it: views are made of this one
+  std::map<int64_t, std::vector<Shown>> by_begin;  // one per view; address in bytes
+
+  // A result: from here on it is the name of its place.
+  void Add(const Shown& s) {
+    if (!root) root = s;
+    std::vector<Shown>& here = by_begin[s.view.offset * s.view.item_size()];
+    for (Shown& old : here) {
+      if (!(old.view == s.view)) continue;
+      if (old.node != root->node) old = s;
+      return;
+    }
+    here.push_back(s);
+  }
+  // f(shown) until it is true: returns that one, or null.
+  template <typename F>
+  const Shown* Find(int64_t begin, F&& f) const {
+    auto it = by_begin.find(begin);
+    if (it == by_begin.end()) return nullptr;
+    for (const Shown& s : it->second) {
+      if (f(s)) return &s;
+    }
+    return nullptr;
+  }
+};
+
 struct State {
   const ir::Graph& graph;
   const interpret::Trace& trace;
   const reinplace::BufferPlan& plan;
   ir::Graph out;
   ir::Emitter emit;
-  std::vector<std::vector<Shown>> shown;  // per buffer; the first one is its root
+  std::vector<BufferNodes> shown;  // per buffer
 
   Status Process() {
     shown.resize(plan.buffers.size());
@@ -60,38 +88,38 @@ struct State {
       buffer_of_storage[k] = BufferId(static_cast<int64_t>(b));
     }
     std::map<Storage*, size_t> storages;
-    for (size_t i = 0; i < graph.num_inputs(); ++i) {
+    for (size_t i = 0, n = graph.num_inputs(); i < n; ++i) {
       NodeId id = out.Append(graph.nodes[i]);
       ForEachTensor(trace.values[i], [&](const Tensor& t) {
         size_t k = storages.emplace(t.storage.get(), storages.size()).first->second;
         if (k < buffer_of_storage.size() && buffer_of_storage[k].valid()) {
-          Of(buffer_of_storage[k]).push_back({id, t.view()});
+          Of(buffer_of_storage[k]).Add({id, t.view()});
         }
       });
     }
   }
 
-  std::vector<Shown>& Of(BufferId buffer) { return shown[static_cast<size_t>(buffer.index)]; }
+  BufferNodes& Of(BufferId buffer) { return shown[static_cast<size_t>(buffer.index)]; }
 
   // The node that stands for a buffer; memory that no value covers yet is an `empty`.
   Result<Shown> Root(BufferId buffer) {
-    if (!Of(buffer).empty()) return Of(buffer).front();
+    if (Of(buffer).root) return *Of(buffer).root;
     View bytes = ContiguousView(
         DType::kU8, std::vector<int64_t>{plan.buffers[static_cast<size_t>(buffer.index)].bytes});
     std::vector<Argument> args = {Argument::Ints(bytes.sizes), Argument(DType::kU8)};
     PAL_TRY(NodeId node, emit.Call("aten::empty.memory_format", std::move(args), bytes));
-    Of(buffer).push_back({node, bytes});
-    return Of(buffer).front();
+    Of(buffer).Add({node, bytes});
+    return *Of(buffer).root;
   }
 
   // The node for an operand: a value that lies exactly there, else a view of the buffer's root.
   Result<NodeId> At(const Place& place) {
-    for (const Shown& s : Of(place.buffer)) {
-      if (s.view == place.view) return s.node;
-    }
+    const int64_t begin = place.view.offset * place.view.item_size();
+    auto is_there = [&](const Shown& s) { return s.view == place.view; };
+    if (const Shown* s = Of(place.buffer).Find(begin, is_there)) return s->node;
     PAL_TRY(Shown root, Root(place.buffer));
     PAL_TRY(NodeId node, ViewOf(root, place.view));
-    Of(place.buffer).push_back({node, place.view});
+    Of(place.buffer).Add({node, place.view});
     return node;
   }
 
@@ -124,15 +152,12 @@ struct State {
 
   // Does the step copy one whole value into a buffer that holds nothing yet?
   const Shown* WholeValue(const CopyStep& copy) {
-    if (copy.runs.size() != 1 || !Of(copy.runs[0].destination).empty()) return nullptr;
+    if (copy.runs.size() != 1 || Of(copy.runs[0].destination).root) return nullptr;
     const CopyStep::Run& run = copy.runs[0];
     if (run.count != 1 || run.destination_offset != 0) return nullptr;
-    for (const Shown& s : Of(run.source)) {
-      bool all = IsDense(s.view) && s.view.offset * s.view.item_size() == run.source_offset &&
-                 s.view.numel() * s.view.item_size() == run.bytes;
-      if (all) return &s;
-    }
-    return nullptr;
+    return Of(run.source).Find(run.source_offset, [&](const Shown& s) {
+      return IsDense(s.view) && s.view.numel() * s.view.item_size() == run.bytes;
+    });
   }
 
   Status AddCopy(const CopyStep& copy) {
@@ -142,7 +167,7 @@ struct State {
       view.offset = 0;
       PAL_TRY(NodeId node,
               emit.Call("palimpsest::clone_strides", {whole->node}, ir::TypeOf(view), "clone"));
-      Of(copy.runs[0].destination).push_back({node, view});
+      Of(copy.runs[0].destination).Add({node, view});
       return {};
     }
     for (const CopyStep::Run& run : copy.runs) {
@@ -202,9 +227,9 @@ struct State {
       if (!single || step.results.size() > 1) {
         node = emit.GetItem(call, static_cast<int64_t>(i), "getitem", ir::TypeOf(place.view));
       }
-      std::vector<Shown>& of = Of(place.buffer);
-      if (!of.empty()) out.place_of[node] = "in " + out.node(of.front().node).name;
-      of.insert(of.empty() ? of.end() : of.begin() + 1, {node, place.view});
+      BufferNodes& of = Of(place.buffer);
+      if (of.root) out.place_of[node] = "in " + out.node(of.root->node).name;
+      of.Add({node, place.view});
     }
   }
 
