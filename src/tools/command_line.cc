@@ -73,6 +73,17 @@ void AddVerbs(CLI::App& app, CommandLine& c) {
   AddInputs(verify, c);
   AddOptions(verify, c);
   verify->add_option("--calls", c.calls, "how often")->check(CLI::PositiveNumber);
+
+  CLI::App* opcheck = app.add_subcommand(
+      "opcheck",
+      "palimpsest opcheck libmy.so\n\nRuns each operator of a library on guarded "
+      "memory and compares what it does with its schema. Exit code 1 if one does "
+      "something else.");
+  opcheck->add_option("LIB", c.model, "a library of operators")->required();
+  opcheck->add_option("--calls-of", c.calls_of, "a program: the calls that it makes are tried too");
+  opcheck->add_option("--seed", c.seed, "of the random arguments");
+  opcheck->add_flag("--json", c.json, "print JSON");
+  opcheck->callback([&c] { c.verb = "opcheck"; });
 }
 
 }  // namespace

@@ -11,8 +11,8 @@
 namespace palimpsest::tools {
 
 struct CommandLine {
-  std::string verb;                    // "run", "explain", "opt", "inspect", "verify"
-  std::string model;                   // a .pt2 file or a graph text
+  std::string verb;                    // "run", "explain", "opt", "inspect", "verify", "opcheck"
+  std::string model;                   // a .pt2 file or a graph text; opcheck: a library
   std::vector<std::string> libraries;  // --ops
   std::vector<std::string> inputs;     // --input NAME=...
   std::string inputs_folder;           // --inputs
@@ -26,7 +26,8 @@ struct CommandLine {
   std::vector<std::string> passes;  // empty: the whole pipeline
   std::vector<std::string> print_after;
   bool print_after_all = false;
-  bool text = false;  // inspect: print the graph
+  bool text = false;     // inspect: print the graph
+  std::string calls_of;  // opcheck: a program whose calls are tried too
 };
 
 // The parsed command line, or the exit code where there is nothing to do: 0 after --help, 2 for a

@@ -24,5 +24,7 @@ Result<int> Explain(const CommandLine& command, const Model& model);
 Result<int> Opt(const CommandLine& command, const Model& model);
 Result<int> Inspect(const CommandLine& command, const Model& model);
 Result<int> Verify(const CommandLine& command, const Model& model);
+// Takes a library of operators where the others take a model.
+Result<int> OpCheck(const CommandLine& command);
 
 }  // namespace palimpsest::tools
