@@ -4,7 +4,7 @@
 set -eu
 packages=(
   clang-19 libclang-rt-19-dev lld-19 g++ cmake ninja-build ccache python3
-  libdnnl-dev rapidjson-dev libfmt-dev libcli11-dev libgtest-dev libminizip-dev zlib1g-dev
+  libdnnl-dev rapidjson-dev libfmt-dev libcli11-dev libgtest-dev libminizip-dev zlib1g-dev libkissfft-dev
 )
 if [ "${1:-}" = "--list" ]; then
   echo "${packages[@]}"

@@ -5,6 +5,7 @@
 #include "kernels/convolution.h"
 #include "kernels/copy.h"
 #include "kernels/factories.h"
+#include "kernels/fourier.h"
 #include "kernels/indexing.h"
 #include "kernels/losses.h"
 #include "kernels/matmul.h"
@@ -27,12 +28,12 @@ namespace palimpsest::kernels {
 
 Status RegisterBuiltins(op::OpTable& table) {
   for (auto* family :
-       {RegisterOwnOperators, RegisterCopies,     RegisterViews,      RegisterFactories,
-        RegisterSymbolic,     RegisterRandom,     RegisterIndexing,   RegisterScatters,
-        RegisterShaping,      RegisterPointwise,  RegisterReductions, RegisterMatmul,
-        RegisterConvolution,  RegisterNorms,      RegisterSoftmax,    RegisterAttention,
-        RegisterPooling,      RegisterComposites, RegisterLosses,     RegisterRecurrent,
-        RegisterResampling,   RegisterGridSampler}) {
+       {RegisterOwnOperators, RegisterCopies,      RegisterViews,      RegisterFactories,
+        RegisterSymbolic,     RegisterRandom,      RegisterIndexing,   RegisterScatters,
+        RegisterShaping,      RegisterPointwise,   RegisterReductions, RegisterMatmul,
+        RegisterConvolution,  RegisterNorms,       RegisterSoftmax,    RegisterAttention,
+        RegisterPooling,      RegisterComposites,  RegisterLosses,     RegisterRecurrent,
+        RegisterResampling,   RegisterGridSampler, RegisterFourier}) {
     PAL_TRY(family(table));
   }
   return {};

@@ -170,7 +170,32 @@ Value ChooseVectorNorm(Composer& c, Args args) {
   return c.Call("aten::linalg_vector_norm", {args[0], order, args[2], args[3], args[4]});
 }
 
+// The first half of a dim, gated by the sigmoid of the second.
+Value Glu(Composer& c, Args args) {
+  const Tensor& self = args[0].tensor();
+  auto rank = static_cast<int64_t>(self.dim());
+  int64_t dim = args[1].ToInt() + (args[1].ToInt() < 0 ? rank : 0);
+  if (rank == 0) return c.Fail(Refused("bad_argument", "glu does not support 0-dim tensors"));
+  if (dim < 0 || dim >= rank) {
+    return c.Fail(Refused("dim_out_of_range", fmt::format("glu: dim {} of a tensor with {} dims",
+                                                          args[1].ToInt(), rank)));
+  }
+  int64_t size = self.sizes[static_cast<size_t>(dim)];
+  if (size % 2 != 0) {
+    return c.Fail(
+        Refused("size_mismatch",
+                fmt::format("glu: halving dimension must be even, but dimension {} is size {}", dim,
+                            size)));
+  }
+  auto half = [&](int64_t start) {
+    return c.Call("aten::slice.Tensor",
+                  {args[0], Value(dim), Value(start), Value(start + size / 2), Value(1)});
+  };
+  return c.Call("aten::mul.Tensor", {half(0), c.Call("aten::sigmoid", {half(size / 2)})});
+}
+
 const ComposedRow kRows[] = {
+    {"aten::glu(Tensor self, int dim=-1) -> Tensor", Glu},
     {"aten::outer(Tensor self, Tensor vec2) -> Tensor", Outer},
     {"aten::ger(Tensor self, Tensor vec2) -> Tensor", Outer},
     {"aten::cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor",

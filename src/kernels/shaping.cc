@@ -73,7 +73,7 @@ Status CopyMapped(const Tensor& source, const DimMaps& maps, const Tensor& resul
 
 Status RegisterShaping(op::OpTable& table) {
   for (auto* family : {RegisterConcatenations, RegisterRearrangements, RegisterPads,
-                       RegisterDiagonals, RegisterShuffles}) {
+                       RegisterDiagonals, RegisterShuffles, RegisterColumns}) {
     PAL_TRY(family(table));
   }
   return {};

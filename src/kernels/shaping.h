@@ -18,6 +18,7 @@ Status RegisterRearrangements(op::OpTable& table);
 Status RegisterPads(op::OpTable& table);
 Status RegisterDiagonals(op::OpTable& table);
 Status RegisterShuffles(op::OpTable& table);
+Status RegisterColumns(op::OpTable& table);
 
 // result[i0, i1, ..] = source[maps[0][i0], maps[1][i1], ..]; maps[d] has result.sizes[d] entries,
 // each a place along dim d of source. Equal ranks and types.
