@@ -202,6 +202,7 @@ Result<ir::Graph> Functionalize(const ir::Graph& program, std::span<const Value>
   PAL_TRY(interpret::Trace trace, interpret::InferMeta(program, inputs, walk));
   State state{options, remarks, {}};
   CopyHeader(program, &state.graph);
+  state.graph.nodes.reserve(program.nodes.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
     ir::Node node = program.nodes[i];
     node.type = InputType(node, inputs[i]);

@@ -81,17 +81,29 @@ size_t Graph::num_inputs() const {
   return n;
 }
 
+bool Graph::IsUsed(const std::string& name) const {
+  if (used_names_.contains(name)) return true;
+  // "add_3" was given out if "add" has come to 3.
+  size_t digits = name.find_last_not_of("0123456789") + 1;
+  constexpr size_t kMaxDigits = 9;
+  if (digits == name.size() || digits < 2 || name[digits - 1] != '_') return false;
+  if (name[digits] == '0' || name.size() - digits > kMaxDigits) return false;
+  auto stem = used_names_.find(name.substr(0, digits - 1));
+  return stem != used_names_.end() && std::stoi(name.substr(digits)) <= stem->second;
+}
+
 std::string Graph::FreshName(const std::string& stem) {
   if (scanned_nodes_ > nodes.size()) scanned_nodes_ = 0;
   for (; scanned_nodes_ < nodes.size(); ++scanned_nodes_) {
-    used_names_.emplace(nodes[scanned_nodes_].name, 0);
+    const std::string& name = nodes[scanned_nodes_].name;
+    if (!IsUsed(name)) used_names_.emplace(name, 0);
   }
-  // The number beside a name is the last suffix that was tried for it.
-  auto [it, is_new] = used_names_.emplace(stem, 0);
+  bool is_new = !IsUsed(stem);
+  int& suffix = used_names_[stem];
   if (is_new) return stem;
   while (true) {
-    std::string name = fmt::format("{}_{}", stem, ++it->second);
-    if (used_names_.emplace(name, 0).second) return name;
+    std::string name = fmt::format("{}_{}", stem, ++suffix);
+    if (!used_names_.contains(name)) return name;
   }
 }
 

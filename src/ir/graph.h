@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <variant>
 #include <vector>
 
@@ -222,8 +223,10 @@ struct Graph {
 
  private:
   friend void Compact(Graph& graph, const std::vector<bool>& keep);
-  std::map<std::string, int, std::less<>> used_names_;
-  size_t scanned_nodes_ = 0;  // the names of the nodes before are in used_names_
+  bool IsUsed(const std::string& name) const;
+  // Names, each with the last suffix that was tried for it: all names with smaller ones are used.
+  std::unordered_map<std::string, int> used_names_;
+  size_t scanned_nodes_ = 0;  // the names of the nodes before are used
 };
 
 // Removes the nodes whose flag is false and renumbers everything that names a node (arguments,
