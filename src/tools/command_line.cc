@@ -84,6 +84,13 @@ void AddVerbs(CLI::App& app, CommandLine& c) {
   opcheck->add_option("--seed", c.seed, "of the random arguments");
   opcheck->add_flag("--json", c.json, "print JSON");
   opcheck->callback([&c] { c.verb = "opcheck"; });
+
+  CLI::App* operators = app.add_subcommand(
+      "operators",
+      "palimpsest operators --ops libmy.so\n\nLists the schemas of all known operators.");
+  operators->add_option("--ops", c.libraries, "a library of operators (again for more)");
+  operators->add_flag("--json", c.json, "print JSON");
+  operators->callback([&c] { c.verb = "operators"; });
 }
 
 }  // namespace

@@ -11,8 +11,8 @@
 namespace palimpsest::tools {
 
 struct CommandLine {
-  std::string verb;                    // "run", "explain", "opt", "inspect", "verify", "opcheck"
-  std::string model;                   // a .pt2 file or a graph text; opcheck: a library
+  std::string verb;   // "run", "explain", "opt", "inspect", "verify", "opcheck", ...
+  std::string model;  // a .pt2 file or a graph text; opcheck: a library
   std::vector<std::string> libraries;  // --ops
   std::vector<std::string> inputs;     // --input NAME=...
   std::string inputs_folder;           // --inputs
