@@ -248,6 +248,24 @@ TEST(Functionalize, MetadataWritesChangeNamesOnly) {
       << f.text;
 }
 
+TEST(Functionalize, RefusesWhatHangsOnTheOrderOfALoop) {
+  // PyTorch's overlap test does not see these (gaps), and what it computes hangs on its loop.
+  for (const char* line : {"add_ = torch.ops.aten.add_.Tensor(head, tail)",
+                           "s = torch.ops.aten.scatter_.src(head, 0, i, head)",
+                           "copy_ = torch.ops.aten.copy_.default(head, tail)"}) {
+    Functional f =
+        Transform(std::string("def forward(self, x: \"f32[8][2]cpu\", i: \"i64[3][1]cpu\"):\n"
+                              "    head = torch.ops.aten.slice.Tensor(x, 0, 0, 7)\n"
+                              "    tail = torch.ops.aten.slice.Tensor(x, 0, 1, 8)\n    ") +
+                  line + "\n    return ()\n");
+    EXPECT_EQ(f.error.reason, "partial_overlap") << line;
+  }
+  Functional same = Transform(
+      "def forward(self, x: \"f32[8][2]cpu\"):\n"
+      "    add_ = torch.ops.aten.add_.Tensor(x, x)\n"
+      "    return ()\n");
+  EXPECT_EQ(same.error.message, "");
+}
 TEST(Functionalize, RefusesWhatEagerRefusesEvenIfNobodyWantsIt) {
   Functional f = Transform(
       "def forward(self, x: \"f32[4][1]cpu\"):\n"

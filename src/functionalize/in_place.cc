@@ -85,6 +85,29 @@ Result<NewElements> CopiedElements(State& state, const Tensor& source, const Vie
   return Cast(state, value, destination.dtype);
 }
 
+// A built-in that reads memory that it writes gives the same in every order of its loop only if it
+// reads element i before it writes element i. Eager PyTorch refuses the rest where its own test
+// sees the overlap (dense operands); what it does not see hangs on the order of its loop, and is
+// refused here for the same reason.
+Status RefuseOrderDependence(const Call& call, const op::Op& twin, size_t written) {
+  const Tensor& self = call.args[written].tensor();
+  bool by_element = twin.traits.pointwise || twin.traits.copy;
+  Status status;
+  for (size_t i = 0; i < call.args.size(); ++i) {
+    if (i == written) continue;
+    ForEachTensor(call.args[i], [&](const Tensor& read) {
+      if (!status.ok() || read.storage != self.storage || !MayOverlap(self, read)) return;
+      if (by_element && SameElements(self.view(), read.view())) return;
+      status =
+          Refused("partial_overlap",
+                  fmt::format("{}: operand '{}' shares memory with the tensor that is written, "
+                              "so the result hangs on the order of the loop; clone() it first",
+                              call.op->schema.Key(), call.op->schema.args[i].name));
+    });
+  }
+  return status;
+}
+
 // "add_", "add__1" -> "add", "add_1"; names of the user's own stay.
 std::string TwinName(const Call& call) {
   std::string name = call.node->name;
@@ -97,6 +120,7 @@ std::string TwinName(const Call& call) {
 
 Status State::InPlace(const Call& call, size_t written) {
   PAL_TRY(const op::Op* twin, emit.Find(call.op->functional));
+  PAL_TRY(RefuseOrderDependence(call, *twin, written));
   Tensor self = call.args[written].tensor();
   bool is_copy = twin->traits.copy && twin->traits.copy_source != static_cast<int>(written);
   PAL_TRY(std::vector<Value> args, TwinArguments(*twin, call));
