@@ -117,10 +117,11 @@ Status ContiguousCloneMeta(MetaCall& call) {
   return {};
 }
 
-// The layout of `copy` and of palimpsest::clone_strides: x's own strides, gaps included.
+// The layout of `copy` and of palimpsest::clone_strides: x's own strides, gaps and windows that
+// overlap included; only an expanded x becomes dense.
 View StridesKept(const View& x) {
   View view{x.dtype, x.sizes, x.strides, 0};
-  if (OverlapsItself(x)) view.strides = PreserveStrides(x);
+  if (!CheckInternalOverlap(x).ok()) view.strides = PreserveStrides(x);
   return view;
 }
 Status CloneStridesMeta(MetaCall& call) {

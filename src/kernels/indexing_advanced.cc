@@ -226,6 +226,7 @@ Status IndexKernel(KernelCall& call) {
                                       call.op.schema.Key(), ToString(index.source.sizes),
                                       ToString(call.results[0].sizes)));
   }
+  if (call.results[0].numel() == 0) return {};  // as eager: no index is looked at
   PAL_TRY(Places places, PlacesOf(x, index));
   return ReadAt(Tensor(index.source, x.storage), places, call.results[0]);
 }
@@ -283,6 +284,7 @@ Status IndexPutKernel(KernelCall& call) {
   }
   PAL_TRY(AdvancedIndex index, ResolveIndices(result, call.args[1].list()));
   PAL_TRY(View expanded, ExpandedValues(index, values));
+  if (expanded.numel() == 0) return {};
   PAL_TRY(Places places, PlacesOf(result, index));
   Combine combine = call.args[3].ToBool() ? Combine::kAdd : Combine::kAssign;
   return WriteAt(Tensor(index.source, result.storage), places, Tensor(expanded, values.storage),

@@ -143,11 +143,15 @@ TEST(Copy, WhatIsTheArgumentItselfAndWhatIsNew) {
   }
 }
 
-TEST(Copy, CloneStridesKeepsGapsButNotOverlap) {
+TEST(Copy, CloneStridesKeepsGapsAndWindowsButNotExpansion) {
   Tensor gapped = Counting(DType::kF32, {2, 2}, {8, 2});
   Result<op::CallResult> r = Call("palimpsest::clone_strides", {gapped});
   ASSERT_TRUE(r.ok());
   EXPECT_EQ(ToString(r->returns[0].tensor().view()), "f32[2, 2][8, 2]");
+  Tensor windows = Counting(DType::kF32, {2, 2}, {1, 1});
+  r = Call("palimpsest::clone_strides", {windows});
+  ASSERT_TRUE(r.ok());
+  EXPECT_EQ(ToString(r->returns[0].tensor().view()), "f32[2, 2][1, 1]");
   Tensor expanded = Counting(DType::kF32, {2, 2}, {0, 1});
   r = Call("palimpsest::clone_strides", {expanded});
   ASSERT_TRUE(r.ok());

@@ -141,6 +141,23 @@ Result<Concatenation> StackRule(std::span<const Value> args) {
   return c;
 }
 
+// The layout is that of the tensors put side by side without the new dim, which then splits theirs.
+Status StackMeta(MetaCall& call) {
+  PAL_TRY(Concatenation raised, StackRule(call.args));
+  Concatenation flat{TensorsOf(call.args[0]), raised.dim};
+  if (flat.dim == static_cast<int64_t>(flat.tensors[0].dim())) return AddCat(call, raised);
+  PAL_TRY(AddCat(call, flat));
+  Dims sizes = raised.tensors[0].sizes;
+  sizes[static_cast<size_t>(raised.dim)] = static_cast<int64_t>(raised.tensors.size());
+  View& view = call.results.back().view;
+  PAL_TRY(view, ReshapeView(view, sizes));
+  return {};
+}
+Status StackKernel(KernelCall& call) {
+  PAL_TRY(Concatenation c, StackRule(call.args));
+  return RunCat(c, call.results[0]);
+}
+
 // Reshapes every tensor of a lower rank to `sizes_of` its sizes.
 Result<Tensors> Raised(const Value& list, size_t rank, Dims (*sizes_of)(const Dims&)) {
   Tensors tensors = TensorsOf(list);
@@ -282,7 +299,9 @@ Status RegisterConcatenations(op::OpTable& table) {
           Row<CatRuleOf>("aten::cat(Tensor[] tensors, int dim=0) -> Tensor"),
           Row<CatRuleOf>("aten::concat(Tensor[] tensors, int dim=0) -> Tensor"),
           Row<CatRuleOf>("aten::concatenate(Tensor[] tensors, int dim=0) -> Tensor"),
-          Row<StackRule>("aten::stack(Tensor[] tensors, int dim=0) -> Tensor"),
+          {.schema = "aten::stack(Tensor[] tensors, int dim=0) -> Tensor",
+           .meta = StackMeta,
+           .kernel = StackKernel},
           Row<HstackRule>("aten::hstack(Tensor[] tensors) -> Tensor"),
           Row<VstackRule>("aten::vstack(Tensor[] tensors) -> Tensor"),
           Row<DstackRule>("aten::dstack(Tensor[] tensors) -> Tensor"),

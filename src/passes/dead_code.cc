@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "ir/auto_functionalized.h"
 
 namespace palimpsest::passes {
@@ -24,7 +26,8 @@ bool IsRoot(const ir::Node& node) {
 }
 
 // Indexed write -> the indexed read with the same operands and the same refusals, and the arguments
-// of the write that it takes (in the read's order).
+// of the write that it takes (in the read's order). Not index_fill: it takes negative indices,
+// which index_select refuses.
 struct CheckOnly {
   std::string_view write, read;
   std::initializer_list<size_t> arguments;
@@ -34,7 +37,6 @@ const CheckOnly kCheckOnly[] = {
     {"aten::index_put", "aten::index.Tensor", {0, 1}, 1},
     {"aten::index_copy", "aten::index_select", {0, 1, 2}, 2},
     {"aten::index_add", "aten::index_select", {0, 1, 2}, 2},
-    {"aten::index_fill.int_Scalar", "aten::index_select", {0, 1, 2}, 2},
     {"aten::index_reduce", "aten::index_select", {0, 1, 2}, 2},
     {"aten::scatter.src", "aten::gather", {0, 1, 2}, 2},
     {"aten::scatter.value", "aten::gather", {0, 1, 2}, 2},
@@ -50,6 +52,12 @@ bool HasMask(const ir::Graph& graph, const ir::Argument& argument) {
            type.tensor.dtype == DType::kU8;
   });
   return mask;
+}
+
+bool IsEmpty(const ir::Type& type) {
+  if (type.kind != ir::Type::Kind::kTensor) return false;
+  return std::any_of(type.tensor.sizes.begin(), type.tensor.sizes.end(),
+                     [](const SymInt& size) { return size == SymInt(0); });
 }
 
 struct State {
@@ -76,7 +84,8 @@ void State::Weaken(ir::Node& node) {
   for (const CheckOnly& rule : kCheckOnly) {
     if (node.op->schema.Key() != rule.write) continue;
     const op::Op* read = graph.table()->Find(rule.read);
-    if (read == nullptr || HasMask(graph, node.args[rule.index])) return;
+    // Writes of nothing look at no index; the reads do.
+    if (read == nullptr || HasMask(graph, node.args[rule.index]) || IsEmpty(node.type)) return;
     std::vector<ir::Argument> args;
     for (size_t i : rule.arguments) args.push_back(node.args[i]);
     for (size_t i = args.size(); i < read->schema.args.size(); ++i) {

@@ -227,6 +227,11 @@ void FlowBuilder::SameTensor(int source, const View& from, int destination, cons
                              Alias::Put put) {
   const int a = Note(source, from), b = Note(destination, to, put);
   if (graph_.content(a).pieces.empty() || graph_.content(b).pieces.empty()) return;
+  // Where elements of `to` lie on each other, the last one is all that is left of them.
+  if (OverlapsItself(to) && !SameElements({from.dtype, from.sizes, from.strides, 0},
+                                          {to.dtype, to.sizes, to.strides, 0})) {
+    return;
+  }
   class_parent_[static_cast<size_t>(ClassRoot(b))] = ClassRoot(a);
 }
 
