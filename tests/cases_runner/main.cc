@@ -1,4 +1,4 @@
-// palimpsest_cases KIND PATH [--only ID] [-v] [--engine interpreter|compiled]
+// palimpsest_cases KIND PATH [--only ID] [-v] [--engine interpreter|compiled] [settings]
 //
 // Runs files of cases (tests/cases/README.md) through palimpsest's public headers. One line per
 // failing id, then "N passed, M failed, K skipped". Exit 0 if nothing failed, 1 if something did, 2
@@ -15,6 +15,7 @@ namespace {
 
 using cases::Settings;
 using cases::Tally;
+using palimpsest::FunctionalizeVersion;
 using palimpsest::Operators;
 using palimpsest::Result;
 
@@ -22,6 +23,7 @@ constexpr char kUsage[] =
     "palimpsest_cases programs tests/cases/programs-open.jsonl --only A1-decode-step\n"
     "\n"
     "usage: palimpsest_cases KIND PATH [--only ID] [-v] [--engine interpreter|compiled]\n"
+    "       [--keep-order] [--always-copy] [--functionalize v1|v2] [--disable-pass NAME]\n"
     "  KIND  strides, iteration, programs: PATH is a .jsonl file; pt2: a folder of fixtures\n"
     "  -v    also print skipped cases, other error kinds, and programs that copy too much\n";
 
@@ -39,6 +41,17 @@ bool Parse(int argc, char** argv, std::string& kind, Settings& settings) {
       settings.interpret = engine == "interpreter";
       settings.compile = engine == "compiled";
       if (!settings.interpret && !settings.compile) return false;
+    } else if (arg == "--keep-order") {
+      settings.options.keep_order = true;
+    } else if (arg == "--always-copy") {
+      settings.options.always_copy = true;
+    } else if (arg == "--disable-pass" && has_value) {
+      settings.options.disabled_passes.emplace_back(argv[++i]);
+    } else if (arg == "--functionalize" && has_value) {
+      std::string_view version = argv[++i];
+      if (version != "v1" && version != "v2") return false;
+      settings.options.functionalize =
+          version == "v1" ? FunctionalizeVersion::kV1 : FunctionalizeVersion::kV2;
     } else if (arg.starts_with("-")) {
       return false;
     } else {

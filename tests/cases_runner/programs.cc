@@ -140,8 +140,8 @@ struct CopyCount {
 // One engine on one case, from first call to last.
 class CaseRun {
  public:
-  CaseRun(const Json& c, const Program& program, const char* engine)
-      : case_(c), program_(program), engine_(engine) {}
+  CaseRun(const Json& c, const Program& program, const Options& options, const char* engine)
+      : case_(c), program_(program), options_(options), engine_(engine) {}
 
   Outcome Interpret() {
     Result<Session> session = program_.Interpret();
@@ -149,7 +149,7 @@ class CaseRun {
     return RunCalls(*session, nullptr);
   }
   Outcome Compile() {
-    Result<Executable> executable = program_.Compile({});
+    Result<Executable> executable = program_.Compile(options_);
     if (!executable.ok()) return Refused(executable.error());
     Result<Session> session = executable->NewSession();
     if (!session.ok()) return Refused(session.error());
@@ -211,6 +211,7 @@ class CaseRun {
 
   const Json& case_;
   const Program& program_;
+  const Options& options_;
   const char* engine_;
   int64_t copied_bytes_ = -1;
   std::string remark_;
@@ -255,13 +256,13 @@ Outcome RunOne(const Json& c, const Operators& ops, const Settings& settings, Le
     }
   };
   if (settings.interpret) {
-    CaseRun run(c, *program, "interpreter");
+    CaseRun run(c, *program, settings.options, "interpreter");
     Outcome outcome = run.Interpret();
     remark(run);
     if (!outcome.passed()) return outcome;
   }
   if (!settings.compile) return Outcome::Passed();
-  CaseRun run(c, *program, "compiled");
+  CaseRun run(c, *program, settings.options, "compiled");
   Outcome outcome = run.Compile();
   remark(run);
   const Json* number = c.Find("min_copied_bytes");

@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "palimpsest/result.h"
+#include "palimpsest/program.h"
 
 namespace cases {
 
@@ -25,6 +25,7 @@ struct Settings {
   std::string only;      // run this id only; empty: all
   bool verbose = false;  // -v: skipped cases and remarks too
   bool interpret = true, compile = true;
+  palimpsest::Options options;  // of the compiler; programs only
 
   bool Wants(const std::string& id) const { return only.empty() || only == id; }
 };

@@ -110,6 +110,8 @@ def main():
     failed_in_all = 0
     for name, check in (("strides-open.jsonl", check_operation),
                         ("programs-open.jsonl", check_program),
+                        ("programs-operators.jsonl", check_program),
+                        ("programs-found.jsonl", check_program),
                         ("iteration-open.jsonl", check_iteration)):
         passed = failed = skipped = 0
         for case in lines(name):
