@@ -37,6 +37,28 @@ std::vector<size_t> WrittenArguments(const op::Op& op) {
   return written;
 }
 
+// An out= tensor of other sizes is resized by the call: what is written is the tensor as it is
+// afterwards, which the call returns.
+Result<Call> WithResizedOutputs(const Call& call, std::span<const size_t> written) {
+  Call resized = call;
+  const Value one = call.result;
+  std::span<const Value> results = one.IsList() ? std::span(one.list()) : std::span(&one, 1);
+  for (size_t k = 0; k < written.size() && k < results.size(); ++k) {
+    Value& arg = resized.args[written[k]];
+    if (!arg.IsTensor() || !results[k].IsTensor()) continue;
+    const Tensor &before = arg.tensor(), &after = results[k].tensor();
+    if (before.storage != after.storage || before.sizes == after.sizes) continue;
+    PAL_TRY(int64_t bytes, RequiredBytes(after));
+    if (bytes > after.storage->bytes()) {
+      return Unsupported(fmt::format(
+          "{}: an out= tensor {} that has to grow to {}: pass one of the result's sizes",
+          call.op->schema.Key(), ToString(before.view()), ToString(after.view())));
+    }
+    arg = results[k];
+  }
+  return resized;
+}
+
 Error AtNode(Error error, const Call& call) {
   if (error.place.empty()) error.place = call.place;
   return error;
@@ -131,6 +153,8 @@ Status State::ProcessCall(const Call& call) {
     if (written.size() == 1 && !call.op->functional.empty() && call.args[written[0]].IsTensor()) {
       return InPlace(call, written[0]);
     }
+    PAL_TRY(Call resized, WithResizedOutputs(call, written));
+    return CustomCall(resized);
   }
   return CustomCall(call);
 }

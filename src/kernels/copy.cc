@@ -191,6 +191,10 @@ Status FillMeta(MetaCall& call) {
 // Overlap is of no concern: every element gets the same value.
 Status FillInPlaceMeta(MetaCall& call) {
   PAL_TRY(CheckFill(call));
+  // A tensor as the value is copied, which an expanded destination refuses.
+  if (call.args.size() > 1 && call.args[1].IsTensor()) {
+    PAL_TRY(CheckInternalOverlap(call.args[0].tensor()));
+  }
   call.results.push_back(ResultSpec::Same(0));
   return {};
 }

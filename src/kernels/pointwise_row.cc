@@ -181,6 +181,10 @@ Result<Iteration> RowCall::Plan() {
   }
   PAL_TRY(Iteration iteration, Iteration::Build(config_));
   if (rule_ != Rule::kWhere) common = iteration.common_dtype();
+  if (row_.out_keeps_type && output_ != nullptr && output_->dtype != common) {
+    return Refused("dtype_mismatch", fmt::format("Found dtype {} but expected {}",
+                                                 DTypeName(output_->dtype), DTypeName(common)));
+  }
   PAL_TRY(CheckKind(common));
   if (row_.after != nullptr) PAL_TRY(row_.after(args_, common));
   return iteration;
@@ -197,6 +201,14 @@ SmallVector<Scalar, 4> RowCall::Params(DType common) const {
     }
   }
   return numbers;
+}
+
+// The out= tensor as the call leaves it.
+View ResizedView(const PointwiseRow& row, const Iteration& iteration) {
+  View view = iteration.output(0);
+  bool own_layout = row.new_layout == NewLayout::kContiguous && iteration.is_resized(0);
+  if (own_layout) view.strides = ContiguousStrides(view.sizes);
+  return view;
 }
 
 Status Meta(const PointwiseRow& row, Form form, op::MetaCall& call) {
@@ -216,7 +228,7 @@ Status Meta(const PointwiseRow& row, Form form, op::MetaCall& call) {
   int written = form == Form::kInPlace ? 0 : static_cast<int>(call.args.size()) - 1;
   call.results.push_back(op::ResultSpec::Same(written));
   if (!iteration.is_resized(0)) return {};
-  return ResizeOutput(call, written, iteration.output(0));
+  return ResizeOutput(call, written, ResizedView(row, iteration));
 }
 
 Status Kernel(const PointwiseRow& row, Form form, op::KernelCall& call) {
@@ -230,7 +242,7 @@ Status Kernel(const PointwiseRow& row, Form form, op::KernelCall& call) {
     RowCall plan(row, form, call.args);
     plan.IgnoreOverlap();
     PAL_TRY(Iteration iteration, plan.Plan());
-    PAL_TRY(out, GrownOutput(call.args.back().tensor(), iteration.output(0)));
+    PAL_TRY(out, GrownOutput(call.args.back().tensor(), ResizedView(row, iteration)));
   }
   if (out.numel() == 0) return {};
   PAL_TRY(DType common, row_call.Common());

@@ -53,6 +53,7 @@ struct PointwiseRow {
   Rule (*choose_rule)(std::span<const Value> args) = nullptr;
   // The value of an absent parameter; null: absent parameters are left out.
   Scalar (*absent)(int param, DType common) = nullptr;
+  bool out_keeps_type = false;  // out= must have the common type (clamp with numbers)
   bool checks_overlap = true;   // threshold does not
   bool may_refuse = false;      // integer division by zero
   bool refuses_complex = true;  // false: PyTorch takes complex numbers here, and we may not

@@ -31,10 +31,11 @@ void SetType(NestOperand& o, DType dtype, DType wanted, const Types& types, bool
   o.dtype = dtype;
   o.item = ItemSize(wanted);
   o.from_item = ItemSize(dtype);
+  bool rounds = types.rounds() && wanted == types.loop && dtype != types.common;
   // The bytes of a bool tensor may hold anything: kernels see to that themselves.
-  if (dtype == wanted) return;
+  if (dtype == wanted && !rounds) return;
   o.cast = find(wanted, dtype);
-  if (!types.rounds() || wanted != types.loop || dtype == types.common) return;
+  if (!rounds) return;
   o.through = is_result ? FindCast(types.common, wanted) : FindCast(types.common, dtype);
   o.cast = is_result ? FindCast(dtype, types.common) : FindCast(wanted, types.common);
 }

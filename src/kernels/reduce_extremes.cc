@@ -82,6 +82,13 @@ Result<ReduceTypes> OrderedTypes(const ReduceArgs& args) {
   }
   return SameTypes(args);
 }
+// The result is converted to out's type.
+Result<ReduceTypes> CastTypes(const ReduceArgs& args) {
+  DType self = args.self().dtype, out = args.out()->dtype;
+  if (IsComplex(self)) return OrderedTypes(args);
+  PAL_TRY(RefuseUnsafeOut(args, self));
+  return ReduceTypes{self, AccumulatorOf(self), {out, DType::kI64}};
+}
 Result<ReduceTypes> BothTypes(const ReduceArgs& args) {
   PAL_TRY(ReduceTypes types, OrderedTypes(args));
   types.results[1] = types.results[0];
@@ -92,6 +99,7 @@ Result<ReduceTypes> IndexTypes(const ReduceArgs& args) {
   if (IsComplex(self) || self == DType::kB8) {
     return Refused("unsupported_dtype", "argmax and argmin do not support bool or complex tensors");
   }
+  PAL_TRY(RefuseOtherOut(args, DType::kI64));
   return ReduceTypes{self, AccumulatorOf(self), {DType::kI64, DType::kI64}};
 }
 
@@ -104,11 +112,15 @@ Status RegisterOneSided(op::OpTable& table) {
       {.schemas = {form("aten::a{}(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor"),
                    form("aten::a{}.out(Tensor self, int[1] dim=[], bool keepdim=False, *, "
                         "Tensor(a!) out) -> Tensor(a!)"),
-                   form("aten::{}(Tensor self) -> Tensor"),
-                   form("aten::{}.unary_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)")},
+                   form("aten::{}(Tensor self) -> Tensor")},
        .types = OrderedTypes,
        .kernel = FindExtreme<kMax>,
        .before = RefuseEmpty}));
+  PAL_TRY(RegisterReduceRow(
+      table, {.schemas = {form("aten::{}.unary_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)")},
+              .types = CastTypes,
+              .kernel = FindExtreme<kMax>,
+              .before = RefuseEmpty}));
   PAL_TRY(RegisterReduceRow(
       table, {.schemas = {form("aten::{}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor "
                                "values, Tensor indices)")},

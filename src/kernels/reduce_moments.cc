@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/promotion.h"
 #include "kernels/reduce.h"
 #include "kernels/reduce_row.h"
 
@@ -44,6 +45,7 @@ Result<ReduceTypes> MomentTypes(const ReduceArgs& args) {
     return Refused("unsupported_dtype",
                    "std and var only support floating point and complex dtypes");
   }
+  PAL_TRY(RefuseUnsafeOut(args, RealType(self)));
   DType result = args.out() != nullptr ? args.out()->dtype : self;
   return ReduceTypes{self, IsComplex(self) ? self : DType::kF64, {result, result}};
 }

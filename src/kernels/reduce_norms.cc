@@ -1,5 +1,7 @@
 // Vector norms and logsumexp, accumulated in double.
+#include <fmt/format.h>
 #include <algorithm>
+
 #include <cmath>
 #include <limits>
 
@@ -84,7 +86,15 @@ Status RefuseNoDims(const ReduceArgs& args) {
 Result<ReduceTypes> LogSumExpTypes(const ReduceArgs& args) {
   DType self = args.self().dtype;
   DType result = IsIntegral(self) ? DType::kF32 : self;
-  if (args.out() != nullptr) result = args.out()->dtype;
+  if (args.out() != nullptr) {
+    result = args.out()->dtype;
+    if (IsIntegral(result)) {
+      return Refused("dtype_mismatch",
+                     fmt::format("logsumexp(): Expected floating point type for result tensor, but "
+                                 "got: {}",
+                                 TorchName(result)));
+    }
+  }
   return ReduceTypes{self, IsComplex(self) ? self : DType::kF64, {result, result}};
 }
 

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "core/promotion.h"
 namespace palimpsest::kernels {
 namespace {
 
@@ -93,16 +94,27 @@ DType AccumulatorOf(DType dtype) {
   return dtype == DType::kF16 || dtype == DType::kBF16 ? DType::kF32 : dtype;
 }
 
+Status RefuseOtherOut(const ReduceArgs& args, DType expected) {
+  if (args.out() == nullptr || args.out()->dtype == expected) return {};
+  return Refused("dtype_mismatch",
+                 fmt::format("Expected out tensor to have dtype {}, but got {} instead",
+                             DTypeName(expected), DTypeName(args.out()->dtype)));
+}
+Status RefuseUnsafeOut(const ReduceArgs& args, DType result) {
+  if (args.out() == nullptr || CanCast(result, args.out()->dtype)) return {};
+  return Refused("cannot_cast",
+                 fmt::format("result type {} can't be cast to the desired output type {}",
+                             DTypeName(result), DTypeName(args.out()->dtype)));
+}
+
 Result<ReduceTypes> SumTypes(const ReduceArgs& args) {
   DType self = args.self().dtype;
   DType result = IsIntegral(self) ? DType::kI64 : self;
   if (args.out() != nullptr) {
+    // sum without dims makes its result before it looks at out; mean converts.
+    bool whole = args.schema.name == "sum" && args.schema.FindArg("dim") < 0;
+    if (whole || args.dtype()) PAL_TRY(RefuseOtherOut(args, args.dtype().value_or(result)));
     result = args.out()->dtype;
-    if (args.dtype() && *args.dtype() != result) {
-      return Refused("dtype_mismatch",
-                     fmt::format("Expected out tensor to have dtype {}, but got {} instead",
-                                 DTypeName(*args.dtype()), DTypeName(result)));
-    }
   }
   if (args.dtype()) result = *args.dtype();
   return ReduceTypes{result, AccumulatorOf(result), {result, result}};

@@ -70,6 +70,10 @@ struct ReduceRow {
 Status RegisterReduceRow(op::OpTable& table, const ReduceRow& row);
 
 // ---- Type rules.
+// Errors "dtype_mismatch": out is there and has another type; "cannot_cast": its type takes no
+// `result`.
+Status RefuseOtherOut(const ReduceArgs& args, DType expected);
+Status RefuseUnsafeOut(const ReduceArgs& args, DType result);
 // dtype given, else out's, else i64 for integers, else self's.
 Result<ReduceTypes> SumTypes(const ReduceArgs& args);
 // The type stays; `out` must have it. 16-bit floats are compared as f32, integers as i64.

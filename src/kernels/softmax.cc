@@ -87,7 +87,7 @@ Status SoftmaxMeta(MetaCall& call) {
   PAL_TRY(WrapDim(call.args[1].ToInt(), self.dim()));
   bool has_dtype = call.op.schema.FindArg("dtype") >= 0;
   DType dtype = has_dtype ? ResultType(call) : self.dtype;
-  if (!IsFloating(dtype)) {
+  if (!IsFloating(dtype) && self.numel() != 0) {
     return Refused("unsupported_dtype", fmt::format("{} is not implemented for {}",
                                                     call.op.schema.Key(), TorchName(dtype)));
   }

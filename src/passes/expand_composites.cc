@@ -89,10 +89,22 @@ Result<ir::NodeId> Expander::CopyOfStorage(size_t i, const ir::Argument& x) {
       node(i).type, node(i).name);
 }
 
+// As far as its type says: several elements of x are one. The copy of such a tensor is dense.
+bool IsExpanded(const ir::Type& type) {
+  if (type.kind != ir::Type::Kind::kTensor || !type.tensor.strides) return false;
+  const std::vector<SymInt>& strides = *type.tensor.strides;
+  for (size_t d = 0; d < strides.size() && d < type.tensor.sizes.size(); ++d) {
+    if (strides[d] == SymInt(0) && !(type.tensor.sizes[d] == SymInt(1))) return true;
+  }
+  return false;
+}
+
 // x, src, view arguments -> a copy of x, the view of it, src into the view. The value is the copy.
 Result<bool> Expander::Scatter(size_t i, std::string_view view_key) {
   std::vector<ir::Argument> args = rewriter.Map(node(i).args);
-  if (depth == 0 && reached[i] && node(i).type.kind == ir::Type::Kind::kTensor) {
+  const ir::Argument& x = node(i).args[0];
+  bool expanded = x.IsNode() && IsExpanded(rewriter.source().node(x.node()).type);
+  if (depth == 0 && reached[i] && !expanded && node(i).type.kind == ir::Type::Kind::kTensor) {
     PAL_TRY(ir::NodeId copy, CopyOfStorage(i, args[0]));
     PAL_TRY(WriteInto(copy, std::string(view_key), args));
     rewriter.Set(i, copy);

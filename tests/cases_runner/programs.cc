@@ -12,7 +12,10 @@ namespace {
 
 using namespace palimpsest;
 
-constexpr Tolerance kTolerance = {1e-5, 1e-5};
+Tolerance ToleranceOf(DType dtype) {
+  bool half = dtype == DType::kF16 || dtype == DType::kBF16;
+  return half ? Tolerance{1e-2, 1e-2} : Tolerance{1e-5, 1e-5};
+}
 
 // An output tensor of some call together with what the case says of it.
 struct Output {
@@ -29,7 +32,7 @@ Difference CompareOutput(const Output& output) {
   const Json& expect = *output.expect;
   Dims strides = expect["st"].Dims();
   Difference d = CompareType(output.tensor, DTypeOf(expect["dt"]), expect["sz"].Dims(), &strides);
-  if (!d) d = CompareElements(output.tensor, expect["vals"], kTolerance);
+  if (!d) d = CompareElements(output.tensor, expect["vals"], ToleranceOf(output.tensor.dtype));
   if (d) d = output.name() + " " + *d;
   return d;
 }
@@ -79,7 +82,7 @@ Difference CompareStorages(const Memory& memory, const Json& after,
       if (memory.Snapshot(s) != before[s]) d = "has changed";
     } else {
       Tensor whole = WholeStorage(memory.storages[s], memory.dtypes[s]);
-      d = CompareElements(whole, expected, kTolerance);
+      d = CompareElements(whole, expected, ToleranceOf(whole.dtype));
     }
     if (d) return "storage s" + std::to_string(s) + " " + *d;
   }
@@ -90,7 +93,8 @@ Difference CompareStorages(const Memory& memory, const Json& after,
 Difference CompareKept(const std::vector<Output>& kept, const std::vector<Output>& outputs) {
   for (const Output& old : kept) {
     if (!old.is_new() || old.tensor.numel() == 0) continue;
-    if (Difference d = CompareElements(old.tensor, (*old.expect)["vals"], kTolerance)) {
+    if (Difference d =
+            CompareElements(old.tensor, (*old.expect)["vals"], ToleranceOf(old.tensor.dtype))) {
       return "an earlier call's " + old.name() + " has changed: " + *d;
     }
     for (const Output& output : outputs) {

@@ -154,6 +154,13 @@ def same_bytes(a, b):
     return bytes(a.untyped_storage()) == bytes(b.untyped_storage())
 
 
+def whole(s):
+    """All of the storage, which an out= operand may have grown."""
+    storage = s.untyped_storage()
+    n = storage.nbytes() // s.element_size()
+    return torch.empty(0, dtype=s.dtype).set_(storage, 0, (n,), (1,))
+
+
 def describe(outs, storages, before):
     where = {storage_id(s): "s%d" % i for i, s in enumerate(storages)}
     fresh = itertools.count()
@@ -164,7 +171,7 @@ def describe(outs, storages, before):
             where[k] = "f%d" % next(fresh)
         described.append({"dt": NAMES[o.dtype], "sz": list(o.shape), "st": list(o.stride()),
                           "mem": where[k], "of": o.storage_offset(), "vals": values(o)})
-    after = [None if same_bytes(s, b) else values(s) for s, b in zip(storages, before)]
+    after = [None if same_bytes(s, b) else values(whole(s)) for s, b in zip(storages, before)]
     return {"outputs": described, "after": after}
 
 
