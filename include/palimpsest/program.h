@@ -65,8 +65,12 @@ struct Options {
   // Put nothing in place: every node gets new memory. To see what re-inplacing is worth.
   bool always_copy = false;
   std::vector<std::string> disabled_passes;
-  // Fails the compile when a call would copy more. Negative: no limit.
-  int64_t max_copied_bytes = -1;
+  // The contract: a compile that does not keep it fails (kContract), and says which operator reads,
+  // which writes, and where.
+  int64_t max_copied_bytes = -1;         // a call copies at most that; negative: no limit
+  std::vector<std::string> forbid_copy;  // inputs and bases of which no byte is copied
+  std::vector<std::string> must_alias;   // inputs that are written in place; results that lie in
+                                         // the memory of an input
   // Signatures kept per executable; the oldest goes first.
   int max_cached_signatures = 64;
 };
@@ -82,6 +86,7 @@ struct Explanation {
   };
   std::string signature;             // the call signature it is for
   int64_t copied_bytes = 0;          // planner's count
+  int64_t least_copied_bytes = 0;    // no plan copies fewer; equal to copied_bytes: proven
   int64_t checked_copied_bytes = 0;  // checker's own count
   int64_t program_copied_bytes = 0;  // what the program as written copies
   int clones = 0;

@@ -19,6 +19,7 @@
 namespace palimpsest {
 
 enum class ErrorKind {
+  kContract,         // exit 1: the program compiles, but not as the caller demands (Options)
   kUsage,            // exit 2: the command line or the call of the API is wrong
   kBadInput,         // exit 3: a file, graph text, or a tensor that does not fit the program
   kUnsupported,      // exit 4: a feature or kernel that palimpsest lacks
@@ -82,6 +83,7 @@ Error BadInput(std::string message, std::string reason = "");
 Error Unsupported(std::string message);
 Error RuntimeFailure(std::string message, std::string reason = "");
 Error UsageError(std::string message);
+Error ContractBroken(std::string message);
 Error InternalError(std::string message);
 // The operator's own rule was broken by the program: kBadInput with a reason.
 Error Refused(std::string reason, std::string message);

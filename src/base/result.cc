@@ -4,6 +4,8 @@ namespace palimpsest {
 
 int ExitCode(ErrorKind kind) {
   switch (kind) {
+    case ErrorKind::kContract:
+      return 1;
     case ErrorKind::kUsage:
       return 2;
     case ErrorKind::kBadInput:
@@ -21,6 +23,8 @@ int ExitCode(ErrorKind kind) {
 
 const char* ErrorKindName(ErrorKind kind) {
   switch (kind) {
+    case ErrorKind::kContract:
+      return "contract";
     case ErrorKind::kUsage:
       return "usage";
     case ErrorKind::kBadInput:
@@ -54,6 +58,9 @@ Error RuntimeFailure(std::string message, std::string reason) {
   return {ErrorKind::kRuntime, std::move(reason), std::move(message), ""};
 }
 Error UsageError(std::string message) { return {ErrorKind::kUsage, "", std::move(message), ""}; }
+Error ContractBroken(std::string message) {
+  return {ErrorKind::kContract, "", std::move(message), ""};
+}
 Error InternalError(std::string message) {
   return {ErrorKind::kInternal, "", std::move(message), ""};
 }

@@ -72,6 +72,7 @@ Explanation Numbers(const Program::Impl& program, const Specialised& s) {
     names.push_back(program.input_name(i));
   e.signature = Describe(s.signature, names);
   e.copied_bytes = s.plan.copied_bytes;
+  e.least_copied_bytes = s.plan.lower_bound;
   e.program_copied_bytes = s.plan.program_copied_bytes;
   e.clones = s.plan.clones;
   e.arena_bytes = s.executable->arena_bytes;
@@ -83,17 +84,93 @@ Explanation Numbers(const Program::Impl& program, const Specialised& s) {
   return e;
 }
 
-Status CheckContract(const Options& options, const Explanation& e) {
+// "x: 16 bytes (snapshot), read by clone at model.py:3, written by add_one at model.py:4: why"
+std::string Describe(const Explanation::Base& base) {
+  auto actor = [](const char* role, const std::string& name, const std::string& place) {
+    return name.empty()
+               ? ""
+               : fmt::format(", {} by {}{}{}", role, name, place.empty() ? "" : " at ", place);
+  };
+  return fmt::format("\n  {}: {} bytes ({}){}{}: {}", base.name, base.copied_bytes, base.verdict,
+                     actor("read", base.reader, base.reader_at),
+                     actor("written", base.writer, base.writer_at), base.why);
+}
+
+const Explanation::Base* FindBase(const Explanation& e, const std::string& name) {
+  for (const Explanation::Base& base : e.bases) {
+    if (base.name == name) return &base;
+  }
+  return nullptr;
+}
+
+bool IsInput(const ir::Graph& graph, const std::string& name) {
+  for (size_t i = 0, n = graph.num_inputs(); i < n; ++i) {
+    if (graph.nodes[i].name == name) return true;
+  }
+  return false;
+}
+
+// Does the result of this name lie in the memory of an input? Nullopt: there is no such result.
+std::optional<bool> ResultAliases(const Specialised& s, const ir::Graph& program,
+                                  const std::string& name) {
+  for (size_t i = 0; i < program.outputs.size(); ++i) {
+    const ir::Argument& output = program.outputs[i];
+    if (!output.IsNode() || program.node(output.node()).name != name) continue;
+    for (const reinplace::OutputPlace& o : s.plan.outputs) {
+      if (o.output != static_cast<int>(i)) continue;
+      const auto& buffer = s.plan.buffers[static_cast<size_t>(o.place.buffer.index)];
+      return buffer.kind == reinplace::Buffer::Kind::kInput;
+    }
+  }
+  return std::nullopt;
+}
+
+Status CheckForbiddenCopies(const Options& options, const ir::Graph& program,
+                            const Explanation& e) {
+  for (const std::string& name : options.forbid_copy) {
+    const Explanation::Base* base = FindBase(e, name);
+    if (base == nullptr && !IsInput(program, name)) {
+      return UsageError(fmt::format("forbid_copy: there is no input or written base '{}'", name));
+    }
+    if (base == nullptr || base->copied_bytes == 0) continue;
+    return ContractBroken(fmt::format("'{}' must not be copied{}", name, Describe(*base)));
+  }
+  return {};
+}
+
+Status CheckAliases(const Options& options, const ir::Graph& program, const Specialised& s,
+                    const Explanation& e) {
+  for (const std::string& name : options.must_alias) {
+    if (std::optional<bool> aliases = ResultAliases(s, program, name)) {
+      if (*aliases) continue;
+      return ContractBroken(
+          fmt::format("result '{}' must lie in the memory of an input, but is new memory", name));
+    }
+    const Explanation::Base* base = FindBase(e, name);
+    if (base == nullptr && !IsInput(program, name)) {
+      return UsageError(fmt::format("must_alias: there is no result or input '{}'", name));
+    }
+    if (base == nullptr) {
+      return ContractBroken(
+          fmt::format("input '{}' must be written in place, but nobody writes it", name));
+    }
+    if (base->verdict == "in place") continue;
+    return ContractBroken(fmt::format("'{}' must be written in place{}", name, Describe(*base)));
+  }
+  return {};
+}
+
+Status CheckContract(const Options& options, const ir::Graph& program, const Specialised& s,
+                     const Explanation& e) {
+  PAL_TRY(CheckForbiddenCopies(options, program, e));
+  PAL_TRY(CheckAliases(options, program, s, e));
   if (options.max_copied_bytes < 0 || e.copied_bytes <= options.max_copied_bytes) return {};
   std::string why;
   for (const Explanation::Base& base : e.bases) {
-    if (base.copied_bytes > 0) {
-      why += fmt::format("\n  {}: {} bytes ({}), {}", base.name, base.copied_bytes, base.verdict,
-                         base.why);
-    }
+    if (base.copied_bytes > 0) why += Describe(base);
   }
-  return BadInput(fmt::format("a call copies {} bytes, max_copied_bytes allows {}{}",
-                              e.copied_bytes, options.max_copied_bytes, why));
+  return ContractBroken(fmt::format("a call copies {} bytes, max_copied_bytes allows {}{}",
+                                    e.copied_bytes, options.max_copied_bytes, why));
 }
 
 }  // namespace
@@ -148,7 +225,7 @@ Result<std::shared_ptr<const Specialised>> Specialise(const Program::Impl& progr
     s->numbers.remarks.push_back(fmt::format("{}{}{}: {}: {}", r.place, r.place.empty() ? "" : ": ",
                                              r.pass, r.kind, r.text));
   }
-  PAL_TRY(CheckContract(options, s->numbers));
+  PAL_TRY(CheckContract(options, program.program, *s, s->numbers));
   return std::shared_ptr<const Specialised>(std::move(s));
 }
 

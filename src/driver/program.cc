@@ -99,7 +99,8 @@ Result<Executable> Program::Compile(const Options& options) const {
   executable->options = options;
   Executable result(std::move(executable));
   // Contracts, and a fixed signature, are checked now, for the default signature.
-  if (options.max_copied_bytes >= 0 || options.signatures == Signatures::kFixed) {
+  if (options.max_copied_bytes >= 0 || !options.forbid_copy.empty() ||
+      !options.must_alias.empty() || options.signatures == Signatures::kFixed) {
     PAL_TRY(Explanation ignored, result.Explain());
     (void)ignored;
   }

@@ -215,13 +215,19 @@ TEST(Functionalize, TheSignatureDecidesWhatIsOneBase) {
       << overlap.text;
 }
 
-TEST(Functionalize, ExpandedFillsWriteEachElementOnce) {
+TEST(Functionalize, FillsOfOverlappingViewsWriteEachElementOnce) {
   Functional f = Transform(
       "def forward(self, x: \"f32[3, 1][1, 1]cpu\"):\n"
       "    e = torch.ops.aten.expand.default(x, [3, 5])\n"
       "    fill_ = torch.ops.aten.fill_.Scalar(e, 7)\n"
       "    return ()\n");
-  EXPECT_NE(f.text.find("fill: \"f32[3, 1]"), std::string::npos) << f.text;
+  EXPECT_NE(f.text.find("fill: \"f32[3][1]"), std::string::npos) << f.text;
+  f = Transform(
+      "def forward(self, x: \"f32[8][1]cpu\"):\n"
+      "    w = torch.ops.aten.as_strided.default(x, [3, 3], [2, 1], 1)\n"
+      "    zero_ = torch.ops.aten.zero_.default(w)\n"
+      "    return ()\n");
+  EXPECT_NE(f.text.find("zero: \"f32[7][1]"), std::string::npos) << f.text;
 }
 
 TEST(Functionalize, AnotherDTypeOfTheBase) {

@@ -2,6 +2,8 @@
 // written view, and these become part of a new version of the base.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/overlap.h"
 #include "functionalize/state.h"
 
@@ -10,13 +12,30 @@ namespace {
 
 ir::Argument Ints(std::span<const int64_t> values) { return ir::Argument::Ints(values); }
 
-// The elements of an expanded view, each once: every order of writing gives the same for fill_ and
-// zero_, which are all that may write such views (others are refused by their meta functions).
-Tensor WithoutStride0(Tensor t) {
+// The elements of a view that overlaps itself, each once, as far as a view can say that: dims whose
+// steps fall into the run that the smaller ones make are one longer run. Every order of writing
+// gives the same for fill_ and zero_, which are all that may write such views.
+//
+//   [3, 5][1, 0] -> [3][1]       [3, 3][2, 1] -> [7][1]: elements 0 1 2, 2 3 4, 4 5 6
+Tensor EachElementOnce(const Tensor& t) {
+  std::vector<std::pair<int64_t, int64_t>> dims;  // stride, size; stride ascending
   for (size_t d = 0; d < t.dim(); ++d) {
-    if (t.strides[d] == 0 && t.sizes[d] > 1) t.sizes[d] = 1;
+    if (t.strides[d] != 0 && t.sizes[d] > 1) dims.emplace_back(t.strides[d], t.sizes[d]);
   }
-  return t;
+  std::sort(dims.begin(), dims.end());
+  Tensor once = t;
+  once.sizes.clear();
+  once.strides.clear();
+  for (auto [stride, size] : dims) {
+    if (!once.sizes.empty() && stride % once.strides.back() == 0 &&
+        stride <= once.sizes.back() * once.strides.back()) {
+      once.sizes.back() += (size - 1) * (stride / once.strides.back());
+    } else {
+      once.sizes.push_back(size);
+      once.strides.push_back(stride);
+    }
+  }
+  return OverlapsItself(once.view()) ? t : once;
 }
 
 // The twin's arguments: the in-place operator's, by name.
@@ -134,7 +153,7 @@ Status State::InPlace(const Call& call, size_t written) {
       return bases.Write(self, value.node, value.view);
     }
   } else if (OverlapsItself(self.view())) {
-    self = WithoutStride0(std::move(self));
+    self = EachElementOnce(self);
     if (self_arg >= 0) args[static_cast<size_t>(self_arg)] = Value(self);
   }
 

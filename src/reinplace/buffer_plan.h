@@ -92,6 +92,7 @@ struct BufferPlan {
   std::vector<Step> steps;  // a legal order; `after` holds the edges
   std::vector<OutputPlace> outputs;
   int64_t copied_bytes = 0;          // the planner's own count
+  int64_t lower_bound = 0;           // no plan copies fewer bytes (search.cc); equal: proven
   int64_t program_copied_bytes = 0;  // what the program as written copies
   int clones = 0;                    // whole-base copies among the copy steps
   std::vector<BaseReport> bases;

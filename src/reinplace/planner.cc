@@ -51,7 +51,17 @@ std::optional<Pieces> WhereTheyEnd(const std::map<int64_t, Piece>& by_number,
   }
   std::sort(result.begin(), result.end(),
             [](const Piece& a, const Piece& b) { return a.address < b.address; });
-  return result;
+  // A number that lies in two places has one end: it goes there once.
+  Pieces once;
+  int64_t covered = 0;
+  for (const Piece& p : result) {
+    const int64_t skipped = std::max<int64_t>(covered - p.address, 0);
+    if (skipped < p.bytes) {
+      once.push_back({p.address + skipped, p.bytes - skipped, p.number + skipped});
+    }
+    covered = std::max(covered, p.address + p.bytes);
+  }
+  return once;
 }
 
 // `pieces` without the numbers that `moved` takes along.
@@ -375,6 +385,14 @@ bool Planner::Place(const Wanted& wanted, const Rules& rules, const PlannedStep&
       if (b.kind == Machine::Kind::kReadOnly || wanted.low + content.extent > b.bytes) continue;
       add({family[i], wanted.low, machine_.MissingBytes(family[i], wanted.low, content.pieces)});
     }
+    const int64_t bytes = flow_.families[static_cast<size_t>(wanted.family)].bytes;
+    for (size_t i = 0; searching_ && i < machine_.buffers().size(); ++i) {
+      const Machine::Buffer& b = machine_.buffer(static_cast<int>(i));
+      if (b.kind != Machine::Kind::kTemp || b.bytes != bytes || b.family == wanted.family) continue;
+      if (wanted.low + content.extent > bytes) continue;
+      add({static_cast<int>(i), wanted.low,
+           machine_.MissingBytes(static_cast<int>(i), wanted.low, content.pieces)});
+    }
     std::sort(candidates.begin(), candidates.end(), [&](const Found& a, const Found& b) {
       const bool other_a = machine_.buffer(a.buffer).family != wanted.family;
       const bool other_b = machine_.buffer(b.buffer).family != wanted.family;
@@ -434,7 +452,7 @@ bool Planner::PlaceRead(const FlowNode& node, size_t k, PlannedStep& step) {
   const FlowOperand& o = node.operands[k];
   const Content& content = flow_.content(o.content);
   std::vector<Spot> found;
-  const size_t most = node.tied || node.opaque ? 1 : 2;
+  const size_t most = searching_ ? 3 : node.tied || node.opaque ? 1 : 2;
   auto add_matches = [&](const View& view, const Content& c) {
     for (const Found& f : Matches(c, true, false)) {
       if (found.size() >= most) return;
@@ -615,12 +633,13 @@ std::vector<Planner::Destination> Planner::Destinations(const FlowNode& node, si
   }
   // Where the program puts it, in a new buffer in which the rest can be made later.
   for (const Alias& a : flow_.aliases_of(result.content)) {
-    if (!IsPut(a) || a.view.dtype != result.view.dtype || a.view.sizes != result.view.sizes ||
+    if ((!searching_ && !IsPut(a)) || a.view.dtype != result.view.dtype ||
+        a.view.sizes != result.view.sizes ||
         flow_.families[static_cast<size_t>(a.family)].storage >= 0 || OverlapsItself(a.view)) {
       continue;
     }
     all.push_back({-1, a.view, a.family});
-    break;
+    if (!searching_) break;
   }
   return all;
 }
@@ -761,9 +780,17 @@ bool Planner::FinishOutputs() {
 }
 
 bool Planner::FinishHomes() {
+  std::vector<size_t> order;
   for (size_t i = 0; i < flow_.inputs.size(); ++i) {
+    if (flow_.inputs[i].written) order.push_back(i);
+  }
+  if (searching_ && order.size() > 1) {
+    for (int turn = choices_.Choose(6); turn > 0; --turn) {
+      std::next_permutation(order.begin(), order.end());
+    }
+  }
+  for (size_t i : order) {
     const FlowInput& input = flow_.inputs[i];
-    if (!input.written) continue;
     const int home = static_cast<int>(i);
     const Pieces missing = machine_.MissingPieces(home, 0, input.last.pieces);
     const std::vector<Interval> doomed = AbsoluteIntervals(missing, 0);

@@ -35,6 +35,12 @@ class Choices {
   size_t next_ = 0;
 };
 
+// What a search found (search.cc, Note [Search]).
+struct SearchResult {
+  bool found = false;
+  int64_t lower_bound = 0;  // no plan copies fewer bytes; its cost, if one was found
+};
+
 class Planner {
  public:
   explicit Planner(const FlowGraph& flow);
@@ -42,6 +48,9 @@ class Planner {
   // Program order; or whichever ready node costs least (`reorder`). False if no plan was found.
   bool RunInOrder();
   bool RunReordered();
+
+  // The cheapest plan that copies fewer bytes than `below`.
+  SearchResult RunSearched(int64_t below);
 
   // Copies are made where the program makes them.
   bool RunAsWritten();
@@ -135,6 +144,9 @@ class Planner {
   bool FinishOutputs();
   bool FinishHomes();
 
+  struct SearchLevel;
+  class Searcher;
+
   enum class Mode : uint8_t { kBest, kAsWritten, kFunctional };
   bool IsPut(const Alias& alias) const;
   bool IsWantedPlace(const FlowResult& result, const Destination& d) const;
@@ -143,7 +155,8 @@ class Planner {
   int64_t attempts_left_;
   Choices choices_;
   Mode mode_ = Mode::kBest;
-  int64_t limit_ = 0;  // an attempt that costs this much is given up
+  bool searching_ = false;  // more alternatives per choice
+  int64_t limit_ = 0;       // an attempt that costs this much is given up
   // Bytes that the attempt will probably have to copy later.
   int64_t debt_ = 0;
   int64_t debt_weight_ = 1;

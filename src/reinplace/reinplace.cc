@@ -26,7 +26,15 @@ Result<BufferPlan> PlanFlow(const FlowGraph& flow, const ReinplaceOptions& optio
     if (best->cost() == 0) break;
   }
   if (!best) return InternalError("the planner found no plan");
+  int64_t lower_bound = 0;
+  if (best->cost() > 0 && !options.keep_order && !options.always_copy) {
+    auto planner = std::make_unique<Planner>(flow);
+    const SearchResult search = planner->RunSearched(best->cost());
+    lower_bound = search.lower_bound;
+    if (search.found) best = std::move(planner);
+  }
   BufferPlan plan = LowerPlan(*best);
+  plan.lower_bound = lower_bound;
   plan.program_copied_bytes = flow.program_copied_bytes;
   return plan;
 }

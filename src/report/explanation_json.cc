@@ -27,6 +27,8 @@ std::string ToJson(const Explanation& e) {
   json.Key("schema").Text("palimpsest.explain/1");
   json.Key("signature").Text(e.signature);
   json.Key("copied_bytes").Number(e.copied_bytes);
+  json.Key("least_copied_bytes").Number(e.least_copied_bytes);
+  json.Key("proven").Truth(e.copied_bytes == e.least_copied_bytes);
   json.Key("program_copied_bytes").Number(e.program_copied_bytes);
   json.Key("clones").Number(int64_t{e.clones});
   json.Key("arena_bytes").Number(e.arena_bytes);

@@ -13,11 +13,13 @@ TEST(ExplanationJson, NamesEveryBase) {
   Explanation e;
   e.signature = "x: f32[2][1]";
   e.copied_bytes = 8;
+  e.least_copied_bytes = 4;
   e.clones = 1;
   e.bases.push_back({"x", 8, "copied", 8, "mul", "add_one", "m.py:3", "m.py:2", "mul is \"late\""});
   EXPECT_EQ(ToJson(e),
             R"({"schema":"palimpsest.explain/1","signature":"x: f32[2][1]","copied_bytes":8,)"
-            R"("program_copied_bytes":0,"clones":1,"arena_bytes":0,"arena_lower_bound":0,)"
+            R"("least_copied_bytes":4,"proven":false,"program_copied_bytes":0,"clones":1,)"
+            R"("arena_bytes":0,"arena_lower_bound":0,)"
             R"("bases":[{"name":"x","bytes":8,"verdict":"copied","copied_bytes":8,)"
             R"("reader":"mul","writer":"add_one","reader_at":"m.py:3","writer_at":"m.py:2",)"
             R"("why":"mul is \"late\""}],"remarks":[],"milliseconds":{"functionalize":0.0,)"

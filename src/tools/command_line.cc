@@ -34,7 +34,12 @@ void AddOptions(CLI::App* verb, CommandLine& c) {
   verb->add_flag("--always-copy", c.options.always_copy, "put nothing in place");
   verb->add_option("--disable-pass", c.options.disabled_passes, "a pass to leave out");
   verb->add_option("--max-copied-bytes", c.options.max_copied_bytes,
-                   "fail if a call would copy more");
+                   "fail (exit code 1) if a call would copy more");
+  verb->add_option("--forbid-copy", c.options.forbid_copy,
+                   "an input (or base) of which no byte may be copied; else exit code 1");
+  verb->add_option("--must-alias", c.options.must_alias,
+                   "an input that must be written in place, or a result that must lie in the "
+                   "memory of an input; else exit code 1");
 }
 
 void AddVerbs(CLI::App& app, CommandLine& c) {

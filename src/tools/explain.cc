@@ -39,6 +39,13 @@ Result<int> Explain(const CommandLine& command, const Model& model) {
   for (const std::string& remark : e.remarks) fmt::print("remark: {}\n", remark);
   fmt::print("{} bytes copied per call, {} clone{} (the program as written copies {} bytes)\n",
              e.copied_bytes, e.clones, e.clones == 1 ? "" : "s", e.program_copied_bytes);
+  if (e.copied_bytes == e.least_copied_bytes) {
+    fmt::print("proven: no plan copies fewer bytes\n");
+  } else {
+    fmt::print(
+        "at least {} bytes must be copied; the search was given up, the rest is not proven\n",
+        e.least_copied_bytes);
+  }
   fmt::print("arena: {} bytes, at least {} are needed\n", e.arena_bytes, e.arena_lower_bound);
   return 0;
 }

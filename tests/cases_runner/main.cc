@@ -24,6 +24,7 @@ constexpr char kUsage[] =
     "\n"
     "usage: palimpsest_cases KIND PATH [--only ID] [-v] [--engine interpreter|compiled]\n"
     "       [--keep-order] [--always-copy] [--functionalize v1|v2] [--disable-pass NAME]\n"
+    "       [--proof]  programs fail whose copied bytes are not proven to be the least\n"
     "  KIND  strides, iteration, programs: PATH is a .jsonl file; pt2: a folder of fixtures\n"
     "  -v    also print skipped cases, other error kinds, and programs that copy too much\n";
 
@@ -41,14 +42,19 @@ bool Parse(int argc, char** argv, std::string& kind, Settings& settings) {
       settings.interpret = engine == "interpreter";
       settings.compile = engine == "compiled";
       if (!settings.interpret && !settings.compile) return false;
+    } else if (arg == "--proof") {
+      settings.proof = true;
     } else if (arg == "--keep-order") {
       settings.options.keep_order = true;
+      settings.may_plan_best = false;
     } else if (arg == "--always-copy") {
       settings.options.always_copy = true;
+      settings.may_plan_best = false;
     } else if (arg == "--disable-pass" && has_value) {
       settings.options.disabled_passes.emplace_back(argv[++i]);
     } else if (arg == "--functionalize" && has_value) {
       std::string_view version = argv[++i];
+      settings.may_plan_best = false;
       if (version != "v1" && version != "v2") return false;
       settings.options.functionalize =
           version == "v1" ? FunctionalizeVersion::kV1 : FunctionalizeVersion::kV2;

@@ -161,6 +161,8 @@ class CaseRun {
   }
   // Most bytes that one call copied; -1 if no compiled call ended.
   int64_t copied_bytes() const { return copied_bytes_; }
+  // The planner says that no plan of any call copies fewer bytes.
+  bool proven() const { return proven_; }
   // Another kind of error than the expected one; for information.
   const std::string& remark() const { return remark_; }
 
@@ -196,6 +198,7 @@ class CaseRun {
       Result<Explanation> explanation = executable->Explain(args);
       if (!explanation.ok()) return Refused(explanation.error());
       count.planned = explanation->copied_bytes;
+      proven_ = proven_ && explanation->copied_bytes == explanation->least_copied_bytes;
       count.checked = explanation->checked_copied_bytes;
     }
     std::vector<std::vector<std::byte>> before;
@@ -218,6 +221,7 @@ class CaseRun {
   const Options& options_;
   const char* engine_;
   int64_t copied_bytes_ = -1;
+  bool proven_ = true;
   std::string remark_;
 };
 
@@ -225,20 +229,20 @@ class CaseRun {
 struct LeastCopies {
   int known = 0, reached = 0, above = 0, below = 0;
 
-  Outcome Add(const std::string& id, int64_t least, int64_t copied, bool verbose) {
+  Outcome Add(int64_t least, int64_t copied) {
     ++known;
-    if (copied == least) ++reached;
+    std::string bytes = "compiled: copies " + std::to_string(copied) + " bytes, ";
+    std::string possible = std::to_string(least) + ", the least possible";
     if (copied > least) {
       ++above;
-      if (verbose) {
-        std::printf("copies %s: %lld bytes, least %lld\n", id.c_str(),
-                    static_cast<long long>(copied), static_cast<long long>(least));
-      }
+      return Outcome::Failed(bytes + "more than " + possible);
     }
-    if (copied >= least) return Outcome::Passed();
-    ++below;
-    return Outcome::Failed("compiled: copies " + std::to_string(copied) + " bytes, fewer than " +
-                           std::to_string(least) + ", the least possible");
+    if (copied < least) {
+      ++below;
+      return Outcome::Failed(bytes + "fewer than " + possible);
+    }
+    ++reached;
+    return Outcome::Passed();
   }
   void Print() const {
     if (known == 0) return;
@@ -270,8 +274,12 @@ Outcome RunOne(const Json& c, const Operators& ops, const Settings& settings, Le
   Outcome outcome = run.Compile();
   remark(run);
   const Json* number = c.Find("min_copied_bytes");
-  if (!outcome.passed() || number == nullptr || run.copied_bytes() < 0) return outcome;
-  return least.Add(id, number->Int(), run.copied_bytes(), settings.verbose);
+  if (!outcome.passed() || !settings.may_plan_best || run.copied_bytes() < 0) return outcome;
+  if (settings.proof && !run.proven()) {
+    return Outcome::Failed("compiled: that " + std::to_string(run.copied_bytes()) +
+                           " copied bytes are the least is not proven");
+  }
+  return number == nullptr ? outcome : least.Add(number->Int(), run.copied_bytes());
 }
 
 }  // namespace

@@ -24,8 +24,11 @@ struct Settings {
   std::string path;
   std::string only;      // run this id only; empty: all
   bool verbose = false;  // -v: skipped cases and remarks too
+  bool proof = false;    // --proof: programs whose copied bytes are not proven least fail
   bool interpret = true, compile = true;
   palimpsest::Options options;  // of the compiler; programs only
+  // False: the options forbid the plan that copies least.
+  bool may_plan_best = true;
 
   bool Wants(const std::string& id) const { return only.empty() || only == id; }
 };

@@ -79,7 +79,15 @@ expect 3 stderr 'broken.pal:2' -- run broken.pal
 expect 3 stderr '^ *\^' -- run broken.pal
 expect 3 stderr 'cannot load the operator library' -- run bump.pal --ops ./nowhere.so
 expect 3 stderr "dim 1 of input 'x' is 2, 3 is expected" -- run bump.pal $ops --input x=f32[2,2]
-expect 3 stderr 'max_copied_bytes' -- run late_reader.pal $ops --max-copied-bytes 0
+expect 1 stderr 'max_copied_bytes allows 0' -- run late_reader.pal $ops --max-copied-bytes 0
+expect 1 stderr "x: 16 bytes .snapshot., .*written by caselib::add_one at late_reader.pal:3" -- \
+  explain late_reader.pal $ops --max-copied-bytes 0
+expect 0 stdout 'proven: no plan copies fewer bytes' -- explain late_reader.pal $ops --max-copied-bytes 16
+expect 1 stderr "'x' must not be copied" -- explain late_reader.pal $ops --forbid-copy x
+expect 0 stdout . -- explain bump.pal $ops --forbid-copy x --must-alias x --max-copied-bytes 0
+expect 1 stderr "result 'mul' must lie in the memory of an input" -- \
+  explain bump.pal $ops --must-alias mul
+expect 2 stderr "there is no result or input 'nobody'" -- explain bump.pal $ops --must-alias nobody
 expect 4 stderr 'unknown operator.*nowhere.foo.*--ops' -- run unknown.pal
 expect 6 stderr 'index' -- run bump.pal $ops --input k=i64[1]:7
 expect 6 stderr 'memory' -- run bump.pal $ops --max-memory 8
