@@ -99,6 +99,49 @@ Status CheckPartialOverlap(const Tensor& output, const Tensor& input);
 // reduced dims. `keepdim`: the result has these dims already. reduced[d] per input dim.
 View ReducedView(const View& result, std::span<const bool> reduced, bool keepdim);
 
+// Why an iteration is as it is: what Build decided, step by step (`palimpsest strides` prints it).
+struct IterationTrace {
+  // All operands alike: one dim of all elements. kNone: the dims are ordered.
+  enum class FastSetUp : uint8_t { kNone, kContiguous, kChannelsLast, kEqualStrides };
+  struct Operand {
+    View view;  // as the loops see it; of an output to be laid out: as it becomes
+    bool is_output = false, is_number = false, is_converted = false, is_open = false;
+  };
+  // Must dim `p`, which stands before `q` (is walked faster), come after it?
+  struct Comparison {
+    enum class Rule : uint8_t {
+      kAmbiguous,  // no operand decides: neither swapped nor stopped
+      kStrides,    // operand `operand` has different byte strides there
+      kSizes,      // equal strides, and p is the larger dim
+      kReduced,    // one of them is reduced
+    };
+    Rule rule = Rule::kAmbiguous;
+    size_t p = 0, q = 0, operand = 0;
+    int64_t stride_p = 0, stride_q = 0;  // bytes
+    bool swaps = false;
+  };
+  FastSetUp fast_set_up = FastSetUp::kNone;
+  bool same_shape = false, reduction = false, linear = false;
+  DType common_dtype = DType::kF32;
+  Dims shape;
+  std::vector<Operand> operands;
+  std::vector<Comparison> comparisons;
+  SmallVector<size_t, 6> order;  // dims, fastest first
+  Dims loop;                     // sizes after merging, fastest first
+};
+
+// While it lives, every Iteration that this thread builds appends its trace to `traces`.
+class TraceIterations {
+ public:
+  explicit TraceIterations(std::vector<IterationTrace>* traces);
+  ~TraceIterations();
+  TraceIterations(const TraceIterations&) = delete;
+  TraceIterations& operator=(const TraceIterations&) = delete;
+
+ private:
+  std::vector<IterationTrace>* outer_;
+};
+
 class Iteration {
  public:
   // Errors, in the order in which PyTorch finds them: internal_overlap, partial_overlap,

@@ -40,6 +40,18 @@ Result<DType> CommonType(const IteratorConfig& config) {
   return common;
 }
 
+namespace {
+
+// The sink of TraceIterations.
+thread_local std::vector<IterationTrace>* current_traces = nullptr;
+
+}  // namespace
+
+TraceIterations::TraceIterations(std::vector<IterationTrace>* traces) : outer_(current_traces) {
+  current_traces = traces;
+}
+TraceIterations::~TraceIterations() { current_traces = outer_; }
+
 class IterationBuilder {
  public:
   explicit IterationBuilder(const IteratorConfig& config)
@@ -53,8 +65,10 @@ class IterationBuilder {
     PAL_TRY(ChooseTypes());
     it_.num_operands_ = n_;
     it_.num_outputs_ = config_.num_outputs;
+    if (current_traces != nullptr) BeginTrace();
     if (!FastSetUp()) GeneralSetUp();
     for (size_t i = 0; i < config_.num_outputs; ++i) FinishOutput(i);
+    if (current_traces != nullptr) EndTrace();
     return std::move(it_);
   }
 
@@ -89,6 +103,8 @@ class IterationBuilder {
   void GeneralSetUp();
   StrideTable ByteStrides() const;
   void FinishOutput(size_t i);
+  void BeginTrace();
+  void EndTrace();
 
   const IteratorConfig& config_;
   const SmallVector<IteratorConfig::Operand, 4>& operands_;
@@ -96,7 +112,30 @@ class IterationBuilder {
   bool all_same_shape_ = true;
   SmallVector<bool, 4> resized_;
   Iteration it_;
+  IterationTrace trace_;  // filled if somebody listens
 };
+
+void IterationBuilder::BeginTrace() {
+  trace_.same_shape = all_same_shape_;
+  trace_.reduction = config_.reduction;
+  trace_.linear = config_.linear;
+  trace_.common_dtype = it_.common_dtype_;
+  trace_.shape = it_.common_shape_;
+  trace_.operands.resize(n_);
+  for (size_t i = 0; i < n_; ++i) {
+    IterationTrace::Operand& o = trace_.operands[i];
+    o.is_output = IsOutput(i);
+    o.is_number = config_.number_categories[i] >= 0;
+    o.is_converted = it_.converted_[i];
+    o.is_open = IsOpen(i);
+  }
+}
+
+void IterationBuilder::EndTrace() {
+  for (size_t i = 0; i < n_; ++i) trace_.operands[i].view = it_.views_[i];
+  trace_.loop = it_.shape_;
+  current_traces->push_back(std::move(trace_));
+}
 
 Status IterationBuilder::CheckOverlap() {
   if (!config_.check_overlap) return {};
@@ -211,6 +250,9 @@ bool IterationBuilder::FastSetUp() {
   }
   if (config_.linear && !contiguous) return false;
   if (!contiguous && !channels_last && !alike) return false;
+  trace_.fast_set_up = contiguous      ? IterationTrace::FastSetUp::kContiguous
+                       : channels_last ? IterationTrace::FastSetUp::kChannelsLast
+                                       : IterationTrace::FastSetUp::kEqualStrides;
   Dims strides = contiguous      ? ContiguousStrides(it_.common_shape_)
                  : channels_last ? ChannelsLastStrides(it_.common_shape_)
                                  : first->strides;
@@ -255,8 +297,10 @@ void IterationBuilder::GeneralSetUp() {
   if (config_.linear) {
     for (size_t d = shape.size(); d-- > 0;) order.push_back(d);
   } else {
-    order = OrderDims(shape, table, config_.reduction);
+    order = OrderDims(shape, table, config_.reduction,
+                      current_traces != nullptr ? &trace_.comparisons : nullptr);
   }
+  trace_.order = order;
   for (size_t i = 0; i < config_.num_outputs; ++i) {
     if (!IsOpen(i)) continue;
     it_.views_[i].sizes = shape;

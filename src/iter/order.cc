@@ -18,22 +18,23 @@ namespace {
 //   0 against 2: a tie, and 5 > 1, so the ends swap: 0,1,2.
 //
 // Outputs that keep their layout come first among the operands and so decide first.
-enum class Comparison { kBefore, kAmbiguous, kAfter };
+using Comparison = IterationTrace::Comparison;
 
-// Must p, which stands before q, come after it?
+// Must p, which stands before q, come after it? If no operand decides: kAmbiguous.
 Comparison Compare(const Dims& shape, const StrideTable& table, bool reduction, size_t p,
                    size_t q) {
+  using Rule = Comparison::Rule;
   for (size_t k = 0; k < table.num_operands; ++k) {
     if (!table.known[k]) continue;
     int64_t a = table.at(p, k), b = table.at(q, k);
     if (reduction && k < table.num_outputs && (a == 0) != (b == 0)) {
-      return a == 0 ? Comparison::kBefore : Comparison::kAfter;
+      return {Rule::kReduced, p, q, k, a, b, a != 0};
     }
     if (a == 0 || b == 0) continue;
-    if (a != b) return a < b ? Comparison::kBefore : Comparison::kAfter;
-    if (shape[p] > shape[q]) return Comparison::kAfter;
+    if (a != b) return {Rule::kStrides, p, q, k, a, b, a > b};
+    if (shape[p] > shape[q]) return {Rule::kSizes, p, q, k, a, b, true};
   }
-  return Comparison::kAmbiguous;
+  return {Rule::kAmbiguous, p, q, 0, 0, 0, false};
 }
 
 bool CanMerge(const Dims& shape, const StrideTable& table, size_t into, size_t dim) {
@@ -50,17 +51,20 @@ void CopyStrides(StrideTable& table, size_t to, size_t from) {
 
 }  // namespace
 
-DimOrder OrderDims(const Dims& shape, const StrideTable& table, bool reduction) {
+DimOrder OrderDims(const Dims& shape, const StrideTable& table, bool reduction,
+                   std::vector<IterationTrace::Comparison>* trace) {
   DimOrder order;
   for (size_t d = shape.size(); d-- > 0;) order.push_back(d);
   for (size_t i = 1; i < order.size(); ++i) {
     size_t cur = i;
     for (size_t j = i; j-- > 0;) {
       Comparison c = Compare(shape, table, reduction, order[j], order[cur]);
-      if (c == Comparison::kBefore) break;
-      if (c == Comparison::kAfter) {
+      if (trace != nullptr) trace->push_back(c);
+      if (c.swaps) {
         std::swap(order[j], order[cur]);
         cur = j;
+      } else if (c.rule != Comparison::Rule::kAmbiguous) {
+        break;
       }
     }
   }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 
+#include "palimpsest/iterator.h"
 #include "palimpsest/small_vector.h"
 #include "palimpsest/tensor.h"
 
@@ -22,8 +23,10 @@ struct StrideTable {
 
 using DimOrder = SmallVector<size_t, 6>;
 
-// Dims from fastest to slowest. Note [Ambiguous comparisons].
-DimOrder OrderDims(const Dims& shape, const StrideTable& table, bool reduction);
+// Dims from fastest to slowest. Note [Ambiguous comparisons]. `trace`: null, or where the
+// comparisons go.
+DimOrder OrderDims(const Dims& shape, const StrideTable& table, bool reduction,
+                   std::vector<IterationTrace::Comparison>* trace);
 
 // Dense strides (elements) of `shape` with the dims in this order.
 Dims StridesInOrder(const Dims& shape, const DimOrder& order);

@@ -90,6 +90,18 @@ void AddVerbs(CLI::App& app, CommandLine& c) {
   opcheck->add_flag("--json", c.json, "print JSON");
   opcheck->callback([&c] { c.verb = "opcheck"; });
 
+  CLI::App* strides = app.add_subcommand("strides",
+                                         "palimpsest strides add --in \"f32[2,3,8][24,8,1]\" --in "
+                                         "\"f32[8]\"\n\nSays how the result of "
+                                         "an operation lies in memory, and which rule decided.");
+  strides->add_option("OP", c.model, "an operator of aten: add, exp, where, sum, ...")->required();
+  strides->add_option("--in", c.inputs,
+                      "f32[2,3][3,1] (strides may be left out), or a number; in order");
+  strides->add_option("--out", c.out, "the out= tensor, as f32[2,3][3,1]");
+  strides->add_flag("--inplace", c.in_place, "the in-place form: the first input is written");
+  strides->add_flag("--json", c.json, "print JSON");
+  strides->callback([&c] { c.verb = "strides"; });
+
   CLI::App* operators = app.add_subcommand(
       "operators",
       "palimpsest operators --ops libmy.so\n\nLists the schemas of all known operators.");

@@ -26,8 +26,10 @@ struct CommandLine {
   std::vector<std::string> passes;  // empty: the whole pipeline
   std::vector<std::string> print_after;
   bool print_after_all = false;
-  bool text = false;     // inspect: print the graph
-  std::string calls_of;  // opcheck: a program whose calls are tried too
+  bool text = false;      // inspect: print the graph
+  std::string out;        // strides
+  bool in_place = false;  // strides
+  std::string calls_of;   // opcheck: a program whose calls are tried too
 };
 
 // The parsed command line, or the exit code where there is nothing to do: 0 after --help, 2 for a

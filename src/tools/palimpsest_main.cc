@@ -18,6 +18,7 @@ using palimpsest::tools::Model;
 Result<int> Dispatch(const CommandLine& command) {
   if (command.max_memory > 0) palimpsest::SetMemoryLimit(command.max_memory);
   if (command.verb == "opcheck") return palimpsest::tools::OpCheck(command);
+  if (command.verb == "strides") return palimpsest::tools::Strides(command);
   if (command.verb == "operators") return palimpsest::tools::ListOperators(command);
   PAL_TRY(Model model, palimpsest::tools::LoadModel(command));
   if (command.verb == "run") return palimpsest::tools::Run(command, model);

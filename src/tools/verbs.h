@@ -26,6 +26,8 @@ Result<int> Inspect(const CommandLine& command, const Model& model);
 Result<int> Verify(const CommandLine& command, const Model& model);
 // Takes a library of operators where the others take a model.
 Result<int> OpCheck(const CommandLine& command);
+// Takes an operator.
+Result<int> Strides(const CommandLine& command);
 // Takes no model.
 Result<int> ListOperators(const CommandLine& command);
 
