@@ -142,6 +142,17 @@ Planner::Planner(const FlowGraph& flow)
   }
 }
 
+int64_t Planner::AttemptWeight(int index) const {
+  if (index < 0) return 1;
+  const FlowNode& node = flow_.nodes[static_cast<size_t>(index)];
+  size_t count = 0;
+  for (const FlowOperand& o : node.operands) count += flow_.content(o.content).pieces.size();
+  for (const FlowResult& r : node.results) count += flow_.content(r.content).pieces.size();
+  const int64_t pieces = static_cast<int64_t>(count);
+  // Some pieces are looked up, and each time all of them are compared (Matches).
+  return 1 + std::min<int64_t>(pieces, kMaxProbes) * pieces / 32;
+}
+
 bool Planner::Best(const std::function<bool()>& attempt) {
   const int64_t floor = machine_.cost();
   const Machine::Mark mark = machine_.Now();
@@ -150,7 +161,7 @@ bool Planner::Best(const std::function<bool()>& attempt) {
   choices_.Play({});
   limit_ = INT64_MAX;
   for (int tries = 0; tries < (attempts_left_ > 0 ? kAttemptsPerNode : kFewAttempts); ++tries) {
-    --attempts_left_;
+    attempts_left_ -= AttemptWeight(current_node_);
     choices_.Restart();
     debt_ = 0;
     const bool ok = attempt();

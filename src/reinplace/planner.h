@@ -58,8 +58,8 @@ class Planner {
   bool RunFunctional();
 
   void set_debt_weight(int64_t weight) { debt_weight_ = weight; }
-  // Attempts that are left of the budget: a number of tries, not of seconds, so that the result
-  // does not hang on the machine.
+  // Attempts that are left of the budget: a number of tries, each with the weight of what it looks
+  // at, not of seconds, so that the result does not hang on the machine.
   bool is_hurried() const { return attempts_left_ <= 0; }
   int64_t cost() const { return machine_.cost(); }
   Machine& machine() { return machine_; }
@@ -100,6 +100,8 @@ class Planner {
 
   // Runs attempts until one is free; undoes the others.
   bool Best(const std::function<bool()>& attempt);
+  // What one attempt to run the node costs the budget; -1: the end.
+  int64_t AttemptWeight(int index) const;
   bool TryNode(int index);
   bool TryFinish();
   bool PlanNode(int index);

@@ -4,8 +4,8 @@
 // Depth first, with a limit on the copied bytes that rises to the least cost that lay above it
 // (iterative deepening): the first plan found is the cheapest, and when every state below a limit
 // was seen, no plan copies fewer bytes. A state that was reached before at no higher cost is left.
-// The budget counts attempts to run a node, not seconds. When it is used up, the limit is a lower
-// bound all the same.
+// The budget counts attempts to run a node and the pieces that they look at, not seconds. When it
+// is used up, the limit is a lower bound all the same.
 #include <algorithm>
 #include <set>
 #include <unordered_map>
@@ -16,7 +16,8 @@ namespace palimpsest::reinplace {
 namespace {
 
 constexpr int kMaxSearchNodes = 48;
-constexpr int64_t kSearchAttempts = 20000;
+// In attempts, each counted with the pieces that it looks at: they are dearer in larger programs.
+constexpr int64_t kSearchWork = 250000, kSmallProgram = 8;
 
 uint64_t Mix(uint64_t h, uint64_t v) {
   h = (h ^ v) * 0x9E3779B97F4A7C15u;
@@ -81,10 +82,11 @@ struct Planner::SearchLevel {
 class Planner::Searcher {
  public:
   Searcher(Planner& planner, int64_t below)
-      : p_(planner), below_(below), before_(planner.Dependencies()), attempts_(kSearchAttempts) {
+      : p_(planner), below_(below), before_(planner.Dependencies()) {
     for (size_t i = 0; i < p_.flow_.nodes.size(); ++i) {
       if (p_.flow_.nodes[i].live) live_.push_back(static_cast<int>(i));
     }
+    work_left_ = kSearchWork / std::max(kSmallProgram, static_cast<int64_t>(live_.size()));
   }
 
   SearchResult Run() {
@@ -125,7 +127,7 @@ class Planner::Searcher {
   }
 
   bool Attempt(int node, int64_t limit) {
-    --attempts_;
+    work_left_ -= p_.AttemptWeight(node);
     p_.choices_.Restart();
     p_.debt_ = 0;
     p_.limit_ = limit + 1;
@@ -194,7 +196,7 @@ class Planner::Searcher {
         Advance(parent);
         continue;
       }
-      if (attempts_ <= 0) {
+      if (work_left_ <= 0) {
         p_.machine_.Undo(start);
         return Outcome::kGaveUp;
       }
@@ -221,7 +223,7 @@ class Planner::Searcher {
   std::vector<std::vector<int>> before_;
   std::vector<int> live_;
   uint64_t done_ = 0;
-  int64_t attempts_;
+  int64_t work_left_ = 0;
   int64_t next_limit_ = 0;
   std::unordered_map<StateKey, int64_t, StateKeyHash> seen_;
 };
