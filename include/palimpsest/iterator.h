@@ -14,6 +14,7 @@
 // Thread safety: a built Iteration is immutable; several threads may walk disjoint ranges of it.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -26,9 +27,26 @@
 
 namespace palimpsest {
 
+// Which overlaps of an output (with itself, or in part with an input) are refused.
+enum class OverlapPolicy : uint8_t {
+  // What PyTorch's test sees: expanded outputs, dense operands. What it cannot prove is accepted;
+  // sizes, strides and dtype are as specified, the values those of the loop's order.
+  kPyTorch,
+  // Exactly what overlaps (core/overlap.h): no result hangs on the order of the loop.
+  kExact,
+};
+// Strides of a new output where several permutations explain the inputs' (NC11, N1H1: contiguous
+// and channels-last at once).
+enum class LayoutPolicy : uint8_t {
+  kPyTorch,             // contiguous comes first, and trivial strides become canonical
+  kPropagateAmbiguous,  // those of the first input, if it is dense and of the result's shape
+};
+
 // What an operation says of its operands. Fields may be set freely before Build.
 struct IteratorConfig {
-  bool check_overlap = true;   // refuse outputs that overlap themselves or, partly, an input
+  bool check_overlap = true;  // refuse outputs that overlap themselves or, partly, an input
+  OverlapPolicy overlap = OverlapPolicy::kPyTorch;
+  LayoutPolicy layout = LayoutPolicy::kPyTorch;
   bool resize_outputs = true;  // outputs of another shape are resized, and do not shape the result
   bool same_dtype = true;      // all defined operands must have one type
   bool promote = false;        // inputs are converted to the common type
@@ -93,8 +111,9 @@ Result<DType> CommonType(const IteratorConfig& config);
 Result<Dims> BroadcastShapes(std::span<const int64_t> a, std::span<const int64_t> b);
 // The policy of section "memory overlap": what PyTorch refuses before it writes `output`. Errors
 // "internal_overlap", "partial_overlap". Not exact: overlap.h is.
-Status CheckInternalOverlap(const View& output);
-Status CheckPartialOverlap(const Tensor& output, const Tensor& input);
+Status CheckInternalOverlap(const View& output, OverlapPolicy policy = OverlapPolicy::kPyTorch);
+Status CheckPartialOverlap(const Tensor& output, const Tensor& input,
+                           OverlapPolicy policy = OverlapPolicy::kPyTorch);
 // `result` as the iterator of a reduction sees it: of the input's rank, size 1 and stride 0 in
 // reduced dims. `keepdim`: the result has these dims already. reduced[d] per input dim.
 View ReducedView(const View& result, std::span<const bool> reduced, bool keepdim);
@@ -142,8 +161,31 @@ class TraceIterations {
   std::vector<IterationTrace>* outer_;
 };
 
+// A list whose first N elements need no memory of their own.
+template <typename T, size_t N>
+class InlineList {
+ public:
+  size_t size() const { return size_; }
+  T& operator[](size_t i) { return i < N ? first_[i] : rest_[i - N]; }
+  const T& operator[](size_t i) const { return i < N ? first_[i] : rest_[i - N]; }
+  void resize(size_t n) {
+    if (n > N) rest_.resize(n - N);
+    size_ = n;
+  }
+  void push_back(T value) {
+    resize(size_ + 1);
+    (*this)[size_ - 1] = std::move(value);
+  }
+
+ private:
+  size_t size_ = 0;
+  std::array<T, N> first_ = {};
+  std::vector<T> rest_;
+};
+
 class Iteration {
  public:
+  // Planning up to 4 operands of up to 6 dims takes no memory from the heap.
   // Errors, in the order in which PyTorch finds them: internal_overlap, partial_overlap,
   // broadcast_mismatch, output_shape_mismatch, dtype_mismatch, cannot_cast.
   static Result<Iteration> Build(const IteratorConfig& config);
@@ -219,8 +261,8 @@ class Iteration {
   Dims common_shape_;
   Dims shape_;
   SmallVector<int64_t, 24> strides_;  // [dim][operand], bytes; at least two dims' worth
-  std::vector<Output> outputs_;
-  std::vector<View> views_;
+  InlineList<Output, 2> outputs_;
+  InlineList<View, 4> views_;
   SmallVector<bool, 4> converted_;
 };
 

@@ -141,13 +141,14 @@ Status IterationBuilder::CheckOverlap() {
   if (!config_.check_overlap) return {};
   for (size_t o = 0; o < config_.num_outputs; ++o) {
     if (!IsDefined(o)) continue;
-    PAL_TRY(CheckInternalOverlap(UserView(o)));
+    PAL_TRY(CheckInternalOverlap(UserView(o), config_.overlap));
     for (size_t i = config_.num_outputs; i < n_; ++i) {
       if (operands_[o].storage == nullptr || operands_[o].storage != operands_[i].storage) continue;
       if (SameObject(o, i)) continue;
       // A storage that both share, without counting references.
       StorageRef shared(StorageRef(), const_cast<Storage*>(operands_[o].storage));
-      PAL_TRY(CheckPartialOverlap(Tensor(UserView(o), shared), Tensor(UserView(i), shared)));
+      PAL_TRY(CheckPartialOverlap(Tensor(UserView(o), shared), Tensor(UserView(i), shared),
+                                  config_.overlap));
     }
   }
   return {};
@@ -256,6 +257,10 @@ bool IterationBuilder::FastSetUp() {
   Dims strides = contiguous      ? ContiguousStrides(it_.common_shape_)
                  : channels_last ? ChannelsLastStrides(it_.common_shape_)
                                  : first->strides;
+  if (config_.layout == LayoutPolicy::kPropagateAmbiguous && n_ > config_.num_outputs) {
+    const View& input = it_.views_[config_.num_outputs];
+    if (IsDense(input)) strides = input.strides;
+  }
   for (size_t i = 0; i < config_.num_outputs; ++i) {
     if (!IsOpen(i)) continue;
     it_.views_[i].sizes = it_.common_shape_;

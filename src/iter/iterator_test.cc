@@ -194,5 +194,44 @@ TEST(Reduce, ReducedDimsComeFirst) {
   EXPECT_EQ(it->NumOutputElements(), 5);
 }
 
+TEST(Policies, ExactOverlapRefusesWhatOverlapsAndNothingElse) {
+  Tensor base = ShapeOnlyTensor(ContiguousView(DType::kF32, Dims{16}));
+  auto view = [&](Dims sizes, Dims strides, int64_t offset) {
+    return Tensor(View{DType::kF32, std::move(sizes), std::move(strides), offset}, base.storage);
+  };
+  auto refusal = [&](const Tensor& out, const Tensor& in, OverlapPolicy policy) -> std::string {
+    IteratorConfig config = IteratorConfig::Unary();
+    config.overlap = policy;
+    config.AddOutput(out).AddInput(in);
+    Result<Iteration> it = Iteration::Build(config);
+    return it.ok() ? "" : it.error().reason;
+  };
+  using enum OverlapPolicy;
+  Tensor even = view({4}, {2}, 0), shifted = view({4}, {2}, 2), odd = view({4}, {2}, 1);
+  EXPECT_EQ(refusal(even, shifted, kPyTorch), "");  // gaps: PyTorch's test says nothing
+  EXPECT_EQ(refusal(even, shifted, kExact), "partial_overlap");
+  EXPECT_EQ(refusal(even, odd, kExact), "");
+  EXPECT_EQ(refusal(even, even, kExact), "");
+  Tensor windows = view({3, 2}, {1, 1}, 0), values = view({3, 2}, {2, 1}, 8);
+  EXPECT_EQ(refusal(windows, values, kPyTorch), "");
+  EXPECT_EQ(refusal(windows, values, kExact), "internal_overlap");
+}
+
+TEST(Policies, AmbiguousLayoutsPropagate) {
+  auto strides = [](const View& input, LayoutPolicy policy) {
+    IteratorConfig config = IteratorConfig::UnaryFloat();
+    config.layout = policy;
+    config.AddOutput().AddInput(input);
+    return ToString(Iteration::Build(config)->output(0).strides);
+  };
+  using enum LayoutPolicy;
+  View nc11{DType::kF32, {3, 5, 1, 1}, {5, 1, 5, 5}, 0},
+      n1h1{DType::kF32, {3, 1, 4, 1}, {4, 1, 1, 1}, 0};
+  EXPECT_EQ(strides(nc11, kPyTorch), "[5, 1, 1, 1]");
+  EXPECT_EQ(strides(nc11, kPropagateAmbiguous), "[5, 1, 5, 5]");
+  EXPECT_EQ(strides(n1h1, kPyTorch), "[4, 4, 1, 1]");
+  EXPECT_EQ(strides(n1h1, kPropagateAmbiguous), "[4, 1, 1, 1]");
+}
+
 }  // namespace
 }  // namespace palimpsest
