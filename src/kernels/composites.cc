@@ -170,6 +170,38 @@ Value ChooseVectorNorm(Composer& c, Args args) {
   return c.Call("aten::linalg_vector_norm", {args[0], order, args[2], args[3], args[4]});
 }
 
+// The norm of the difference, which eps keeps away from 0.
+Value PairwiseDistance(Composer& c, Args args) {
+  Value difference = c.Call("aten::sub.Tensor", {args[0], args[1]});
+  difference = c.Call("aten::add.Scalar", {difference, args[3]});
+  return c.Call("aten::linalg_vector_norm",
+                {difference, args[2], Value(Value::List{Value(-1)}), args[4]});
+}
+
+// |self - other| <= atol + rtol * |other|, and what is equal (infinities).
+Value IsClose(Composer& c, Args args) {
+  const Value &self = args[0], &other = args[1];
+  if (self.tensor().dtype != other.tensor().dtype) {
+    return c.Fail(
+        Refused("dtype_mismatch", fmt::format("isclose: {} and {}", TorchName(self.tensor().dtype),
+                                              TorchName(other.tensor().dtype))));
+  }
+  Value close = c.Call("aten::eq.Tensor", {self, other});
+  DType dtype = self.tensor().dtype;
+  if (args[4].ToBool() && (IsFloating(dtype) || IsComplex(dtype))) {
+    Value both = c.Call("aten::logical_and",
+                        {c.Call("aten::isnan", {self}), c.Call("aten::isnan", {other})});
+    close = c.Call("aten::logical_or", {close, both});
+  }
+  if (args[2].ToDouble() == 0 && args[3].ToDouble() == 0) return close;
+  Value allowed = c.Call("aten::mul.Tensor", {other, args[2]});
+  allowed = c.Call("aten::add.Tensor", {c.Call("aten::abs", {allowed}), args[3]});
+  Value error = c.Call("aten::abs", {c.Call("aten::sub.Tensor", {self, other})});
+  Value finite = c.Call("aten::isfinite", {error});
+  Value near = c.Call("aten::le.Tensor", {error, allowed});
+  return c.Call("aten::logical_or", {close, c.Call("aten::logical_and", {finite, near})});
+}
+
 // The first half of a dim, gated by the sigmoid of the second.
 Value Glu(Composer& c, Args args) {
   const Tensor& self = args[0].tensor();
@@ -195,6 +227,12 @@ Value Glu(Composer& c, Args args) {
 }
 
 const ComposedRow kRows[] = {
+    {"aten::pairwise_distance(Tensor x1, Tensor x2, float p=2., float eps=1e-06, bool "
+     "keepdim=False) -> Tensor",
+     PairwiseDistance},
+    {"aten::isclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool "
+     "equal_nan=False) -> Tensor",
+     IsClose},
     {"aten::glu(Tensor self, int dim=-1) -> Tensor", Glu},
     {"aten::outer(Tensor self, Tensor vec2) -> Tensor", Outer},
     {"aten::ger(Tensor self, Tensor vec2) -> Tensor", Outer},
