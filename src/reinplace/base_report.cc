@@ -159,8 +159,15 @@ class Describing {
     const Bytes& kept = from_dies < to_dies ? to : from;
     const int kept_until = std::max(from_dies, to_dies);
     if (writer == kNever) {
-      base.why = fmt::format("{} and {} must hold the same values in memory of their own",
-                             HomeOf(from.buffer), HomeOf(to.buffer));
+      NameLastWriter(base);
+      const std::string source = HomeOf(from.buffer);
+      if (from.buffer == to.buffer) {
+        base.reader = source;
+        base.why = fmt::format("elements of {} move to other places in it", source);
+      } else {
+        base.why = fmt::format("{} and {} must hold the same values in memory of their own", source,
+                               HomeOf(to.buffer));
+      }
       return;
     }
     base.writer = NameOf(writer);
@@ -173,6 +180,16 @@ class Describing {
     } else {
       base.reader = HomeOf(kept.buffer);
       base.why = fmt::format("{} keeps what {} overwrites", base.reader, base.writer);
+    }
+  }
+
+  // The line that made the contents which an input ends with.
+  void NameLastWriter(BaseReport& base) const {
+    for (const ir::WriteBack& write : graph_.write_backs) {
+      if (write.input != base.node) continue;
+      const ir::Node& last = graph_.node(write.value);
+      base.writer = fmt::format("the last write of '{}'", base.name);
+      base.writer_at = graph_.PlaceOf(last);
     }
   }
 

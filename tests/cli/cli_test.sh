@@ -83,6 +83,8 @@ expect 1 stderr 'max_copied_bytes allows 0' -- run late_reader.pal $ops --max-co
 expect 1 stderr "x: 16 bytes .snapshot., .*written by caselib::add_one at late_reader.pal:3" -- \
   explain late_reader.pal $ops --max-copied-bytes 0
 expect 0 stdout 'proven: no plan copies fewer bytes' -- explain late_reader.pal $ops --max-copied-bytes 16
+expect 1 stderr "x: 36 bytes .copied., read by the caller's 'x', written by the last write of 'x' at shift_rows.pal:5" -- \
+  explain shift_rows.pal $ops --max-copied-bytes 0
 expect 1 stderr "'x' must not be copied" -- explain late_reader.pal $ops --forbid-copy x
 expect 0 stdout . -- explain bump.pal $ops --forbid-copy x --must-alias x --max-copied-bytes 0
 expect 1 stderr "result 'mul' must lie in the memory of an input" -- \
