@@ -59,7 +59,9 @@ void CheckManifest(const std::string& fixture, const ImportedProgram& program) {
   int64_t calls = 0;
   for (const ir::Node& node : program.graph.nodes) calls += node.kind == ir::Node::Kind::kCall;
   bool inlined = manifest["ops"]["torch.ops.higher_order.wrap_with_set_grad_enabled"].IsThere();
-  if (!inlined) EXPECT_EQ(calls, manifest["node_count"].AsInt());
+  if (!inlined) {
+    EXPECT_EQ(calls, manifest["node_count"].AsInt());
+  }
   std::vector<std::string> names;
   for (size_t i = 0; i < program.graph.inputs.size(); ++i) {
     using Kind = ir::InputSpec::Kind;
@@ -74,7 +76,9 @@ void CheckManifest(const std::string& fixture, const ImportedProgram& program) {
   EXPECT_TRUE(manifest["input_names"]
                   .ForEach([&](Json name) -> Status {
                     EXPECT_LT(at, names.size());
-                    if (at < names.size()) EXPECT_EQ(name.AsString(), names[at]);
+                    if (at < names.size()) {
+                      EXPECT_EQ(name.AsString(), names[at]);
+                    }
                     ++at;
                     return {};
                   })
@@ -239,7 +243,9 @@ TEST(Pt2, HostileFiles) {
     std::string file(*c["file"].AsString()), group(*c["group"].AsString());
     Result<ImportedProgram> program = ImportPt2(files / file, Operators());
     std::string message = program.ok() ? "" : program.error().message;
-    if (c["expect"].AsString() == "run") EXPECT_TRUE(program.ok()) << file << ": " << message;
+    if (c["expect"].AsString() == "run") {
+      EXPECT_TRUE(program.ok()) << file << ": " << message;
+    }
     if (c["expect"].AsString() == "refuse" && !SeenLater(group, file)) {
       EXPECT_FALSE(program.ok()) << file;
       ++refused;

@@ -159,7 +159,9 @@ TEST(CallOp, InplaceRefusals) {
     std::vector<Value> args = {Vector({1, 2})};
     Result<CallResult> result = InferOp(*table.Find("my::f_"), args);
     EXPECT_EQ(result.ok(), row.reason[0] == '\0');
-    if (!result.ok()) EXPECT_EQ(result.error().reason, row.reason);
+    if (!result.ok()) {
+      EXPECT_EQ(result.error().reason, row.reason);
+    }
   }
 }
 
