@@ -1,8 +1,9 @@
 // Reinplace: decides in which buffer every value lives, with few copied bytes
 // (docs/reinplacing.md).
 //
-// First form: value numbers per piece of a base, places and saves, greedy, never worse than the
-// program as written. Every plan is replayed by the checker before it is returned.
+// Value numbers per piece of a base, places and saves: greedy strategies first, then, for programs
+// of few operators, a search (search.cc); never worse than the program as written. Every plan is
+// replayed by the checker before it is returned.
 #pragma once
 
 #include <span>
