@@ -19,6 +19,11 @@
 
 namespace palimpsest::reinplace {
 
+// Caps that keep a choice small. They can cost copies, never correctness.
+inline constexpr int kMaxProbes = 64;         // runs that are looked up to find where values lie
+inline constexpr size_t kMaxCandidates = 12;  // per choice
+inline constexpr int kMaxFamilyBuffers = 8;   // the newest buffers of a family are tried
+
 // One script of choices; Choose(n) plays it back and records how many alternatives there were.
 class Choices {
  public:
