@@ -16,8 +16,11 @@ void* operator new(size_t bytes) {
   if (memory == nullptr) std::abort();
   return memory;
 }
+void* operator new[](size_t bytes) { return operator new(bytes); }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory, size_t) noexcept { std::free(memory); }
 
 namespace palimpsest {
 namespace {
